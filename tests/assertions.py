@@ -11,16 +11,25 @@ import sys
 import tomllib
 from collections.abc import Generator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from vsperf.errors import VsperfError
+
+Value = TypeVar("Value")
 
 HERE = Path(__file__).parent
 FOLDERS = (HERE, *(HERE / name for name in ("contract", "unit", "integration")))
 NAMES = {one.stem for folder in FOLDERS for one in folder.glob("*.py")}
 
 pytest.register_assert_rewrite(*(NAMES - sys.modules.keys()))
+
+
+def known(value: Value | None) -> Value:
+    """Return a value that has to be there."""
+    assert value is not None
+    return value
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from all_methods import METHODS
-from search_models import LINE_RATE
+from search_models import LINE_RATE, case_of
 
 from vsperf.methods.base import PLAIN, Method, TrialOptions
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.histogram import encode
-from vsperf.records.result import SearchResult
+from vsperf.records.meaning import ETHERNET_SIZES
+from vsperf.records.result import Level, SearchResult, Standard
 from vsperf.records.trial import (
     Direction,
     Event,
@@ -50,6 +51,8 @@ class FluidBench:
     """Of the frames of a trial in which they are measured, the tagged one first."""
     seconds: Sequence[Second] = ()
     """What is told of a long trial."""
+    shown: Callable[[Trial], Trial] = lambda trial: trial
+    """What becomes of a trial before anybody sees it: another switch, or another generator."""
 
     def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         if options.on_second is not None:
@@ -126,6 +129,7 @@ class FluidBench:
             event=event,
             reference=options.reference,
         )
+        trial = self.shown(trial)
         self.made.append(trial)
         if options.purpose is Purpose.WARM_UP:
             self.budget.spend(trial.elapsed_ns)  # as a measurer does: nobody else pays for it
@@ -168,3 +172,28 @@ def method(kind: str, **settings: Any) -> Method:
 def figures(result: SearchResult) -> dict[str, float | None]:
     """Return the values of a result's figures by their names."""
     return {figure.name: figure.value for figure in result.figures}
+
+
+def counted(trial: Trial, **counters: Any) -> Trial:
+    """Return a trial in one direction with other counters."""
+    (way,) = trial.directions
+    return trial.model_copy(update={"directions": (way.model_copy(update=counters),)})
+
+
+def with_way_back(trial: Trial, **counters: Any) -> Trial:
+    """Return a trial in one direction with a second one, which has these counters of its own."""
+    (way,) = trial.directions
+    back = way.model_copy(update={"name": "phy1 to phy0", **counters})
+    return trial.model_copy(update={"directions": (way, back)})
+
+
+def word_on(
+    standard: Standard, asked: Method, result: SearchResult, *, sizes: Sequence[int] = (64,)
+) -> tuple[Level, tuple[str, ...]]:
+    """Return the word on a standard that a result earns by these sizes, and what deviates."""
+    words = asked.compliance(case_of("mlr", search=asked), sizes, result)
+    (found,) = (one for one in words if one.standard is standard)
+    return found.level, found.deviations
+
+
+ALL_SIZES = tuple(ETHERNET_SIZES)

@@ -28,14 +28,7 @@ from dperf_cases import DPERF_VARIABLE, dperf_program
 from dpvs_cases import DPVS_VARIABLE, dpvs_install
 from hypothesis import settings
 from lanes import Lanes
-from leave_no_trace import (
-    Places,
-    adopt_orphans,
-    children,
-    left_behind,
-    own_workspaces,
-    snapshot,
-)
+from leave_no_trace import Places, adopt_orphans, children, left_behind, own_workspaces, snapshot
 from loopbacks import tgen_dut
 from machine_lock import machine_to_oneself
 from running import add_options, install

@@ -87,12 +87,7 @@ sys.exit({code})
 
 
 def fake_dperf(
-    folder: Path,
-    *,
-    version: str = "1.9.0",
-    refused: str = "none",
-    cut: bool = False,
-    code: int = 0,
+    folder: Path, *, version: str = "1.9.0", refused: str = "none", cut: bool = False, code: int = 0
 ) -> Path:
     """Write a program that says what dperf would say, and opens nothing.
 

@@ -63,10 +63,7 @@ def ask(
 def transmit(url: str, state: str, *names: str) -> tuple[int, dict[str, Any]]:
     """Start or stop flows."""
     said: dict[str, Any] = {"state": state, "flow_names": list(names)}
-    body = {
-        "choice": "traffic",
-        "traffic": {"choice": "flow_transmit", "flow_transmit": said},
-    }
+    body = {"choice": "traffic", "traffic": {"choice": "flow_transmit", "flow_transmit": said}}
     return ask(url, "POST", "/control/state", body)
 
 

@@ -17,10 +17,7 @@ def header(collector: str = "proc", attempt: int = 1) -> SeriesHeader:
         heavy=False,
         disturbs="light",
         started_at="2026-11-20T10:00:00.000+00:00",
-        quantities=(
-            Quantity(name="queued_ns", unit="ns"),
-            Quantity(name="softirqs_*", unit="1"),
-        ),
+        quantities=(Quantity(name="queued_ns", unit="ns"), Quantity(name="softirqs_*", unit="1")),
     )
 
 

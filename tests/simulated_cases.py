@@ -99,10 +99,7 @@ def patiently(case: CaseSpec, **policy: object) -> CaseSpec:
 
 def behaving(kind: str, **settings: Any) -> dict[str, Any]:
     """Return switch settings for a behaviour, with a capacity of `CAPACITY_FPS` each way."""
-    return {
-        "capacity": f"{CAPACITY_FPS}fps",
-        "behaviour": {"kind": kind, **settings},
-    }
+    return {"capacity": f"{CAPACITY_FPS}fps", "behaviour": {"kind": kind, **settings}}
 
 
 @contextmanager

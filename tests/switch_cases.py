@@ -91,10 +91,7 @@ def started(case: CaseSpec, placement: Placement = PLACEMENT) -> Iterator[tuple[
     """Bring the switch up alone, in a workspace of its own."""
     driver = driver_of(case.vswitch.kind)
     plan = driver.plan(case, placement)
-    with (
-        room("a test of a switch") as place,
-        driver.start(case, plan, placement, place) as running,
-    ):
+    with room("a test of a switch") as place, driver.start(case, plan, placement, place) as running:
         yield running, place
 
 

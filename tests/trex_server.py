@@ -208,10 +208,7 @@ class TrexServer:
         sent = self._sent(port, stream) if port.running else 0
         arrived = self._arrived(port, stream) if port.running else 0
         there = {str(one): 0 for one in range(len(self.ports))}
-        return {
-            "tp": {**there, str(number): sent},
-            "rp": {**there, str(1 - number): arrived},
-        }
+        return {"tp": {**there, str(number): sent}, "rp": {**there, str(1 - number): arrived}}
 
     def _latencies(self, port: FakePort, stream: Json) -> Json:
         many = 2 if self.fault == "too-many-latencies" else 1

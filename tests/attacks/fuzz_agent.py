@@ -25,15 +25,7 @@ from vsperf.drivers.generators.tgen.client import Client
 from vsperf.errors import VsperfError
 from vsperf.qemu.agent import Agent, last_lines
 from vsperf.qemu.answers import Counted, understood
-from vsperf.qemu.programs import (
-    MOST_WRITTEN,
-    READINGS,
-    clock_of,
-    counted,
-    join,
-    listens,
-    run,
-)
+from vsperf.qemu.programs import MOST_WRITTEN, READINGS, clock_of, counted, join, listens, run
 from vsperf.qemu.vm import seen_inside
 
 BATCH = 50

@@ -84,9 +84,7 @@ PROCESSES = Scenario(
     "pvp-process", ("run", "pvp_tput", "--vnf=process", *MACHINES), (*SWITCH, ("testpmd", "vm1"))
 )
 TWO_SWITCHES = Scenario(
-    "two-switches",
-    (*FIXED, "--vswitch=ovs-dpdk,testpmd"),
-    (*SWITCH, ("testpmd", "testpmd")),
+    "two-switches", (*FIXED, "--vswitch=ovs-dpdk,testpmd"), (*SWITCH, ("testpmd", "testpmd"))
 )
 IN_TURNS = Scenario(
     "in-turns",

@@ -89,10 +89,7 @@ class ChassisContract(TrafficGeneratorContract):
 class TestXena(ChassisContract):
     places = ("0/0", "0/1")
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return XenaGenerator()
+    drives = XenaGenerator
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -104,10 +101,7 @@ class TestXena(ChassisContract):
 class TestSpirent(ChassisContract):
     places = ("//192.0.2.8/1/1", "//192.0.2.8/1/2")
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return SpirentGenerator()
+    drives = SpirentGenerator
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -119,10 +113,7 @@ class TestSpirent(ChassisContract):
 class TestIxnetwork(ChassisContract):
     places = ("192.0.2.8/1/1", "192.0.2.8/1/2")
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return IxnetworkGenerator()
+    drives = IxnetworkGenerator
 
     @pytest.fixture(scope="class")
     @classmethod

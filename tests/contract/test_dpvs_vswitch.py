@@ -11,17 +11,13 @@ from dpvs_cases import dpvs_case
 from vswitch_contract import VSwitchContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.dpvs.driver import Dpvs
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("dpvs")]
 
 
 class TestDpvs(VSwitchContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return Dpvs()
+    drives = Dpvs
 
     @pytest.fixture(scope="class", params=["fnat", "nat", "dr"])
     @classmethod

@@ -11,17 +11,13 @@ from connection_cases import opened_through
 from vswitch_contract import VSwitchContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.ipvs.driver import Ipvs
 
 pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("ipvs")]
 
 
 class TestIpvs(VSwitchContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return Ipvs()
+    drives = Ipvs
 
     @pytest.fixture(scope="class", params=["nat", "dr"])
     @classmethod

@@ -9,7 +9,6 @@ from standing import Standing
 from vswitch_contract import ForwardingContract, real_case, thorough
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("bridges", "tgen")]
@@ -25,10 +24,7 @@ class TestLinuxBridge(ForwardingContract):
         done = subprocess.run(by_hand.split(), capture_output=True, text=True, check=True)
         return sorted(line for line in done.stdout.splitlines() if "static" in line)
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return LinuxBridge()
+    drives = LinuxBridge
 
     @pytest.fixture(scope="class", params=["learn", thorough("l2")])
     @classmethod

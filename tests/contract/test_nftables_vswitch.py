@@ -11,17 +11,13 @@ from connection_cases import opened_through
 from vswitch_contract import VSwitchContract, thorough
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.nftables.driver import Nftables
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("nftables")]
 
 
 class TestNftables(VSwitchContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return Nftables()
+    drives = Nftables
 
     @pytest.fixture(scope="class", params=["source", thorough("destination"), thorough("none")])
     @classmethod

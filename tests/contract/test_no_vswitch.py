@@ -6,7 +6,6 @@ import pytest
 from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.none import NoSwitch
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
@@ -15,10 +14,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 class TestNoSwitch(ForwardingContract):
     restarts = changes_rules = runs_programs = counts_at_ports = False
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return NoSwitch()
+    drives = NoSwitch
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -17,7 +17,6 @@ from simulated_cases import WAYS
 from trafficgen_contract import LIGHT, Rig, TrafficGeneratorContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.generators.otg.driver import OtgGenerator, OtgSpec
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.places import workspaces
@@ -41,10 +40,7 @@ ENDS = tuple(Endpoint(link=f"phy{n}", kind="vdev", address=f"net_cable{n}") for 
 class TestOnACable(TrafficGeneratorContract):
     """The switch is a piece of wire."""
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return OtgGenerator()
+    drives = OtgGenerator
 
     @pytest.fixture(scope="class")
     @classmethod

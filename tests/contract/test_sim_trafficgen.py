@@ -10,16 +10,12 @@ from simulated_cases import WAYS, simulated_case
 from trafficgen_contract import Rig, TrafficGeneratorContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.base import TrafficGenerator
 from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedGenerator(TrafficGeneratorContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return SimulatedGenerator()
+    drives = SimulatedGenerator
 
     @pytest.fixture(scope="class", params=["both", "forward", "reverse"])
     @classmethod

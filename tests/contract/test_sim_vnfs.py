@@ -8,15 +8,11 @@ from switch_cases import PVP
 from vnfs_contract import VnfsContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vnfs.sim import SimulatedVnf
 
 
 class TestSimulatedVnfs(VnfsContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> Vnf:
-        return SimulatedVnf()
+    drives = SimulatedVnf
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -7,17 +7,13 @@ from simulated_cases import KINDS, simulated_case
 from vswitch_contract import ForwardingContract, VSwitchContract
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
 
 
 class TestSimulatedSwitch(VSwitchContract):
     has_nics = False
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return SimulatedSwitch()
+    drives = SimulatedSwitch
 
     @pytest.fixture(scope="class", params=KINDS)
     @classmethod
@@ -30,10 +26,7 @@ class TestSoundSimulatedSwitch(ForwardingContract):
 
     has_nics = runs_programs = changes_rules = counts_at_ports = False
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return SimulatedSwitch()
+    drives = SimulatedSwitch
 
     @pytest.fixture(scope="class", params=["port", "learn"])
     @classmethod

@@ -6,7 +6,6 @@ import pytest
 from vswitch_contract import ForwardingContract, real_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.drivers.vswitches.testpmd.driver import TestpmdSwitch
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("dpdk-testpmd", "tgen")]
@@ -15,10 +14,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.needs("dpdk-testpmd", "tgen")]
 class TestTestpmd(ForwardingContract):
     changes_rules = False
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> VSwitch:
-        return TestpmdSwitch()
+    drives = TestpmdSwitch
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -18,10 +18,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.thorough, pytest.mark.needs("trex
 
 
 class TestOnACable(TrafficGeneratorContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def driver(cls) -> TrafficGenerator:
-        return TrexGenerator()
+    drives = TrexGenerator
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -20,11 +20,12 @@ trial find room in a ring, and a trial is so short that the machine is away at m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from audit import audited
@@ -65,10 +66,13 @@ class Rig:
 class TrafficGeneratorContract(DriverContract):
     """Checks that hold for any generator."""
 
+    drives: ClassVar[Callable[[], TrafficGenerator]]
+    """What makes its driver; where more is needed than that, `driver` is a fixture of its own."""
+
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> TrafficGenerator:
-        raise NotImplementedError
+        return cls.drives()
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -104,10 +104,13 @@ class VSwitchContract(DriverContract):
     has_nics: ClassVar[bool] = True
     """Whether VNFs are plugged into it; a model has them inside of it, and no NIC to plug in."""
 
+    drives: ClassVar[Callable[[], VSwitch]]
+    """What makes its driver; where more is needed than that, `driver` is a fixture of its own."""
+
     @pytest.fixture(scope="class")
     @classmethod
     def driver(cls) -> VSwitch:
-        raise NotImplementedError
+        return cls.drives()
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -132,8 +132,7 @@ def test_no_figure_of_the_first_screen_is_parted_from_its_unit_or_cut(
 
 
 @pytest.mark.parametrize(
-    "run",
-    [pytest.param(run, marks=pytest.mark.everyday if run == "real" else ()) for run in RUNS],
+    "run", [pytest.param(run, marks=pytest.mark.everyday if run == "real" else ()) for run in RUNS]
 )
 @pytest.mark.parametrize(
     ("width", "scripts"), [(WIDE, True), (WIDE, False), (768, True), (NARROW, True)]
@@ -164,11 +163,7 @@ def test_everything_that_is_folded_fits_when_it_is_opened(
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
 def test_axe_finds_nothing_serious(
-    browser: Browser,
-    pages: dict[str, Path],
-    run: str,
-    scheme: Literal["light", "dark"],
-    width: int,
+    browser: Browser, pages: dict[str, Path], run: str, scheme: Literal["light", "dark"], width: int
 ) -> None:
     how: dict[str, Any] = {"color_scheme": scheme, "bypass_csp": True}
     with shown(browser, pages[run], width=width, **how) as seen:

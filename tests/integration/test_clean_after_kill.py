@@ -216,9 +216,7 @@ def test_a_run_beside_programs_of_a_dead_one_is_refused(world: World) -> None:
 
 
 @pytest.mark.everyday
-def test_a_kept_deployment_stays_up_and_holds_the_machine_until_it_is_cleaned(
-    world: World,
-) -> None:
+def test_a_kept_deployment_stays_up_and_holds_the_machine_until_it_is_cleaned(world: World) -> None:
     assert world.start(hold="keep").communicate(timeout=30)[1] == ""
     (dead,) = dead_deployments(world.roots)
     assert len(dead.processes) == 2

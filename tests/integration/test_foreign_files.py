@@ -265,14 +265,7 @@ def test_a_folder_that_became_a_link_is_not_emptied(here: Town) -> None:
 
 WRITERS = {
     "plot": ("plot", "search", "latest", "--results={results}"),
-    "compare": (
-        "compare",
-        "latest",
-        "latest",
-        "--format=md",
-        "-oout.md",
-        "--results={results}",
-    ),
+    "compare": ("compare", "latest", "latest", "--format=md", "-oout.md", "--results={results}"),
     "report": ("report", "latest", "-oout.html", "--results={results}"),
     "export": ("export", "json", "latest", "-oout.json", "--results={results}"),
 }

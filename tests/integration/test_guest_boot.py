@@ -272,9 +272,7 @@ def test_an_application_that_dies_is_news(guest: tuple[Guest, dict[str, object]]
     assert vm.start("testpmd")["ready"]
 
 
-def test_an_application_that_hangs_holds_up_nothing(
-    guest: tuple[Guest, dict[str, object]],
-) -> None:
+def test_an_application_that_hangs_holds_up_nothing(guest: tuple[Guest, dict[str, object]]) -> None:
     vm, _ = guest
     assert vm.start("testpmd")["ready"]
     shell = vm.connect("shell")

@@ -49,10 +49,7 @@ def vsperf(results: Path, *arguments: str) -> subprocess.Popen[bytes]:
     argv = [sys.executable, "-m", "vsperf", "run", *arguments, f"--results={results}"]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("VSPERF")}
     return subprocess.Popen(
-        [*argv, "--progress=json"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environ,
+        [*argv, "--progress=json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environ
     )
 
 

@@ -28,11 +28,7 @@ pytestmark = pytest.mark.machine
 __all__ = ["fixture_calibrations", "fixture_place"]
 
 PATIENCE_S = 30.0
-BRIEF = (
-    "--set=search.duration=500ms",
-    "--set=search.resolution=50%",
-    "--set=search.max_rate=1000",
-)
+BRIEF = ("--set=search.duration=500ms", "--set=search.resolution=50%", "--set=search.max_rate=1000")
 KILLED = """
 import os, pathlib, signal, sys
 sys.path[:0] = sys.argv[3:]
@@ -50,10 +46,7 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place:
 """
 
 
-@pytest.fixture(
-    name="kind",
-    params=["haproxy", "nginx-stream"],
-)
+@pytest.fixture(name="kind", params=["haproxy", "nginx-stream"])
 def fixture_kind(request: pytest.FixtureRequest, require: Callable[[str], None]) -> str:
     kind: str = request.param
     for part in ("taps", "tgen", kind):

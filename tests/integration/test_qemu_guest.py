@@ -104,10 +104,7 @@ def _needs_guests(require: Callable[[str], None]) -> Iterator[None]:
 @contextmanager
 def sending(case: CaseSpec) -> Iterator[Sent]:
     """Start all of a case, a generator as well."""
-    with (
-        forwarding(case) as chain,
-        generator(chain.endpoints, chain.switch, chain.place) as tgen,
-    ):
+    with forwarding(case) as chain, generator(chain.endpoints, chain.switch, chain.place) as tgen:
         yield chain, tgen
 
 

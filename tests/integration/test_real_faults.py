@@ -12,15 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 from attacks.announced import assert_recorded
-from real_runs import (
-    FIXED,
-    PATIENCE_S,
-    Place,
-    Run,
-    fixture_calibrations,
-    fixture_place,
-    wait_until,
-)
+from real_runs import FIXED, PATIENCE_S, Place, Run, fixture_calibrations, fixture_place, wait_until
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S
@@ -126,11 +118,7 @@ SAID = {signal.SIGKILL: "was killed by SIGKILL", signal.SIGSTOP: "is stopped"}
 
 
 def struck_in_mid_trial(
-    place: Place,
-    name: str,
-    flag: Flag,
-    *settings: str,
-    number: signal.Signals = signal.SIGKILL,
+    place: Place, name: str, flag: Flag, *settings: str, number: signal.Signals = signal.SIGKILL
 ) -> None:
     """See that a run which loses a program is told so, and measures the case anew."""
     run = place.start(*STRIKABLE, *settings)

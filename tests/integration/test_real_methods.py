@@ -122,9 +122,7 @@ def test_loss_is_offered_from_the_top_and_ends_with_two_loads_without_any(place:
 
 def test_forwarding_rates_are_those_of_the_trials(place: Place) -> None:
     case = measured(
-        place,
-        "phy2phy_forwarding",
-        "--set=search={kind: forwarding, duration: 200ms, step: 25%}",
+        place, "phy2phy_forwarding", "--set=search={kind: forwarding, duration: 200ms, step: 25%}"
     )
     rates = [int(trial.forwarding_fps) for trial in searched(case)]
     found = figures(case)

@@ -47,9 +47,7 @@ def completed(place: Place) -> int:
 
 
 @pytest.mark.everyday("the one path of connections that a device rewrites")
-def test_connections_pass_a_load_balancer_and_the_router_counts_their_packets(
-    place: Place,
-) -> None:
+def test_connections_pass_a_load_balancer_and_the_router_counts_their_packets(place: Place) -> None:
     before = networks()
     ended = place("run", "lb_cps", *BRIEF)
     assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said

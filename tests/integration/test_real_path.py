@@ -214,9 +214,7 @@ def test_a_port_whose_socket_is_taken_ends_the_case_with_what_the_generator_says
     assert "failed to initialize net_virtio_user0" in case.record.reason
 
 
-def test_a_port_that_cannot_be_opened_ends_the_case_with_what_the_switch_says(
-    place: Place,
-) -> None:
+def test_a_port_that_cannot_be_opened_ends_the_case_with_what_the_switch_says(place: Place) -> None:
     ended = place(*FIXED, *NO_DEVICE)
     assert ended.code == 3, ended.err  # it is the testbed that has no such device
     assert ended.phases[-1] == "deploy"

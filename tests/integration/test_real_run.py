@@ -267,9 +267,7 @@ def test_a_second_run_is_refused_while_the_first_one_goes_on(place: Place) -> No
     assert len(folders) == 1, "of a run that was refused there is no record"
 
 
-def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(
-    place: Place,
-) -> None:
+def test_a_kept_deployment_is_what_was_planned_and_stays_until_it_is_cleaned(place: Place) -> None:
     plan = plan_of(place)
     ended = place(*FIXED, "--keep")
     assert ended.code == 0, ended.err

@@ -19,11 +19,7 @@ __all__ = ["fixture_calibrations", "fixture_place"]
 NEEDS = {"linux-bridge": "bridges", "ovs": "ovs", "ovs-dpdk": "ovs-dpdk"}
 STREAMS = {"places_tcp_stream": (1448, 1514), "places_udp_stream": (1400, 1442)}
 """Testcase → bytes of data in a frame, and bytes of it that a bucket counts."""
-ASKED = (
-    "--set=search.duration=8s",
-    "--set=search.warm_up=2s",
-    "--set=search.repeats=3",
-)
+ASKED = ("--set=search.duration=8s", "--set=search.warm_up=2s", "--set=search.repeats=3")
 BURST_BYTES, WAITING_BYTES = 3_100, 60_000
 
 

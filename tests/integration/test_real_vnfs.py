@@ -64,10 +64,7 @@ def assert_accounted(trial: Trial, vnfs: int) -> None:
 
 @pytest.mark.parametrize(
     ("vnfs", "vnf"),
-    [
-        ({"pvvp_tput": 2}, "qemu"),
-        ({"pvp_tput": 1, "pvpv_tput": 2, "v2v_tput": 2}, "process"),
-    ],
+    [({"pvvp_tput": 2}, "qemu"), ({"pvp_tput": 1, "pvpv_tput": 2, "v2v_tput": 2}, "process")],
     ids=["qemu", "process"],
 )
 def test_frames_pass_through_vnfs(place: Place, vnfs: dict[str, int], vnf: str) -> None:
@@ -192,9 +189,7 @@ def test_a_vnf_lost_in_mid_trial_is_named_and_the_case_measured_anew(
     assert any("measured anew" in warning for warning in case.record.warnings)
 
 
-def test_parts_that_are_lost_while_a_guest_boots_are_named_and_not_waited_for(
-    place: Place,
-) -> None:
+def test_parts_that_are_lost_while_a_guest_boots_are_named_and_not_waited_for(place: Place) -> None:
     run = place.start("run", "pvp_tput", "--vnf=qemu", "--set=vnf.boot_timeout=120s", *LOAD)
     run.wait_until(lambda: {"vm1", "tgen"} <= set(place.programs().values()))
     place.signal("ovs-vswitchd", signal.SIGKILL)

@@ -8,15 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from connection_cases import opened_through
-from hop_cases import (
-    CONNECTIONS,
-    SECOND_NS,
-    Between,
-    between,
-    briefly,
-    completed,
-    inwards,
-)
+from hop_cases import CONNECTIONS, SECOND_NS, Between, between, briefly, completed, inwards
 from real_runs import Place, fixture_calibrations, fixture_place
 from switch_cases import started
 from vpp_cases import vpp_install, vpp_words

@@ -52,10 +52,7 @@ def base_command() -> list[str]:
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: " ".join(row.arguments))
 def test_vsperf_says_what_the_page_says(
-    row: Row,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VSPERF_PATH", raising=False)

@@ -99,15 +99,7 @@ def test_a_trial_ends_with_all_that_is_known_and_says_each_second_what_is_known_
         "trial", *RING, "--rate", "10kpps", "--duration", "1500ms", "--variation", "--respond"
     )
     assert done.returncode == 0, done.stderr
-    for words in (
-        "sent",
-        "15,000",
-        "lost on the way",
-        "p99.99",
-        "IPDV",
-        "pacing error",
-        "busy",
-    ):
+    for words in ("sent", "15,000", "lost on the way", "p99.99", "IPDV", "pacing error", "busy"):
         assert words in done.stdout
     assert "requests answered" not in done.stdout, "nobody asks on a ring, and zeros are left out"
     assert done.stderr.startswith("1 s: sent ")

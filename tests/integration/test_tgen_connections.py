@@ -191,11 +191,7 @@ def test_where_nobody_is_at_a_port_flows_of_udp_are_refused_and_where_nobody_is_
     None
 ):
     nobody = Connections(
-        ClientEnd(target_port=81),
-        ServerEnd(port=0),
-        protocol="udp",
-        rate_cps=1000,
-        connections=500,
+        ClientEnd(target_port=81), ServerEnd(port=0), protocol="udp", rate_cps=1000, connections=500
     )
     alone = replace(nobody, client=ClientEnd(), server=None)
     with at_hand(["net_ring0"], OPTIONS) as tgen:

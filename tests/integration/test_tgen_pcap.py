@@ -54,10 +54,7 @@ TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
         {"vlans": [7], "mpls": [18], "layer4": "tcp"},
         "eth:ethertype:vlan:ethertype:mpls:ip:tcp",
     ),
-    "vxlan": (
-        {"vxlan": VXLAN},
-        "eth:ethertype:ip:udp:vxlan:eth:ethertype:ip:udp:echo",
-    ),
+    "vxlan": ({"vxlan": VXLAN}, "eth:ethertype:ip:udp:vxlan:eth:ethertype:ip:udp:echo"),
     "vxlan, ipv6 tcp inside": (
         {"vxlan": VXLAN, "layer3": "ipv6", "layer4": "tcp"},
         "eth:ethertype:ip:udp:vxlan:eth:ethertype:ipv6:tcp",
@@ -70,10 +67,7 @@ TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
         {"vxlan": VXLAN | {"layer3": "ipv6", "vlans": [5, 6]}},
         "eth:ethertype:ieee8021ad:ethertype:vlan:ethertype:ipv6:udp:vxlan:eth:ethertype:ip:udp:echo",
     ),
-    "geneve": (
-        {"geneve": {"vni": 77}},
-        "eth:ethertype:ip:udp:geneve:eth:ethertype:ip:udp:echo",
-    ),
+    "geneve": ({"geneve": {"vni": 77}}, "eth:ethertype:ip:udp:geneve:eth:ethertype:ip:udp:echo"),
     "geneve on ipv6, flows inside": (
         {"geneve": {"vni": 77, "layer3": "ipv6"}, "flows": TUNNEL_FLOWS | {"order": "shuffled"}},
         "eth:ethertype:ipv6:udp:geneve:eth:ethertype:ip:udp",

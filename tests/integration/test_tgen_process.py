@@ -305,10 +305,7 @@ def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
 
 def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MEMORY_BYTES", 1 << 50)
-    with (
-        pytest.raises(NotReadyError, match="hugepages") as failed,
-        at_hand(RINGS, Options()),
-    ):
+    with pytest.raises(NotReadyError, match="hugepages") as failed, at_hand(RINGS, Options()):
         pytest.fail("a tgen was given")
     (problem,) = failed.value.problems
     assert "hugepages are needed on node" in problem.what

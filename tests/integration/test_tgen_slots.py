@@ -81,10 +81,7 @@ def test_a_trial_that_asks_for_none_has_none() -> None:
 
 def test_losses_lie_in_the_slots_in_which_the_lost_frames_left(tmp_path: Path) -> None:
     rules = ("drop=17", "drop=18", "duplicate=100", "reorder=250:3", "corrupt=400:5")
-    with (
-        reference_dut(tmp_path, rules, 1000) as switch,
-        at_hand(switch.devices, OPTIONS) as tgen,
-    ):
+    with reference_dut(tmp_path, rules, 1000) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(way) for way in BOTH])
         found = tgen.ask("trial", 60, frames=20_000, rate_fps=50_000, **PATIENT)
@@ -235,10 +232,7 @@ def test_frames_on_their_way_held_others_back(tmp_path: Path) -> None:
 
 
 def test_a_switch_that_was_stopped_was_silent_and_the_generator_not_away(tmp_path: Path) -> None:
-    with (
-        reference_dut(tmp_path) as switch,
-        at_hand(switch.devices, OPTIONS) as tgen,
-    ):
+    with reference_dut(tmp_path) as switch, at_hand(switch.devices, OPTIONS) as tgen:
         tgen.ports()
         tgen.ask("configure", streams=[Stream().on(BOTH[0])])
         with frozen_soon(switch.process.pid, 0.4, 0.15):

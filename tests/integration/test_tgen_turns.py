@@ -218,9 +218,7 @@ def test_a_side_that_is_sent_flat_out_goes_on_where_it_was(
     assert {turn.intended_frames for turn in found.turns} == {None}
 
 
-def test_sides_without_processes_take_turns_as_well(
-    idle: list[subprocess.Popen[bytes]],
-) -> None:
+def test_sides_without_processes_take_turns_as_well(idle: list[subprocess.Popen[bytes]]) -> None:
     with two_rings() as tgen:
         sides = (StreamSide((0,)), StreamSide((1,), (idle[0].pid,)))
         found, _ = take_turns(tgen, StreamTurns(sides, ABBA, (LOAD_FPS, LOAD_FPS)))

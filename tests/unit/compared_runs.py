@@ -9,43 +9,40 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from record_samples import case_record, case_start, header, planned, run_end, trial_line
+from record_samples import (
+    case_record,
+    case_start,
+    given_load,
+    goal,
+    header,
+    planned,
+    run_end,
+    trial_line,
+)
 from stored_runs import store
 
 from vsperf.analysis.comparison import Comparison, compare
 from vsperf.analysis.sides import side
 from vsperf.quantities.unit import Unit
 from vsperf.records.host import Conditions
-from vsperf.records.result import Figure, GoalResult, Limit, LoadResult, SearchResult
+from vsperf.records.result import Figure, SearchResult
 from vsperf.records.run import CaseRecord, Line, RunHeader
 
 HOST = {"host": {"cpu_model": "Xeon", "cpus": 2}, "system": {"kernel": "6.1"}}
 
 
 def found(lower: int, upper: int | None = None) -> SearchResult:
-    goal = GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower,
-        upper_fps=lower + lower // 100 if upper is None else upper,
-        throughput_fps=lower,
-        limit=Limit.DUT,
-        reason="loss grew with load",
-    )
-    return SearchResult(goals=(goal,))
+    return SearchResult(goals=(goal(lower, lower + lower // 100 if upper is None else upper),))
 
 
 def curve(losses: dict[int, str], lossless: int) -> SearchResult:
     """Return what the method `loss` finds: the loss at each load, and figures that follow."""
     loads = tuple(
-        LoadResult(
-            load_fps=load,
-            trials=1,
+        given_load(
+            load,
             passed=int(loss == "0"),
             worst_loss_ratio=loss,
             throughput_fps=round(load * (1 - Fraction(loss))),
-            limit=Limit.DUT,
-            reason="",
         )
         for load, loss in losses.items()
     )

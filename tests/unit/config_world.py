@@ -12,15 +12,15 @@ from pydantic import Field
 
 from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec, Spec
-from vsperf.config.counted import Counted
 from vsperf.config.document import Drivers
 from vsperf.config.loader import Loaded, Request, load
 from vsperf.config.lookup import Folder, Library
 from vsperf.config.modify import Modify
 from vsperf.drivers.collectors.ovs import OvsCollectorSpec
 from vsperf.drivers.collectors.pacing import PacingSpec
-from vsperf.drivers.collectors.perf import PerfSpec
 from vsperf.drivers.collectors.proc import ProcSpec
+from vsperf.drivers.generators.testpmd.plan import TestpmdGeneratorSpec
+from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.loads.memory import MemorySpec
 from vsperf.drivers.loads.memory_vm import GuestMemorySpec
 from vsperf.drivers.loads.stress import StressSpec
@@ -32,10 +32,17 @@ from vsperf.drivers.programs.netperf.driver import NetperfSpec
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
+from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
 from vsperf.drivers.vswitches.ipvs.driver import IpvsSpec
+from vsperf.drivers.vswitches.linux_bridge.layout import LinuxBridgeSpec
 from vsperf.drivers.vswitches.nftables.layout import NftablesSpec
+from vsperf.drivers.vswitches.none import NoSwitchSpec
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdkSpec
+from vsperf.drivers.vswitches.ovs.plain.driver import OvsSpec
+from vsperf.drivers.vswitches.proxy.haproxy.driver import HaproxySpec
+from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import Problem, SpecError
-from vsperf.quantities.units import CpuSet, Duration, Rate
+from vsperf.quantities.units import CpuSet, Rate
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -72,85 +79,12 @@ class OtherSwitch(DriverSpec):
     cpus: CpuSet
 
 
-class OvsDpdkSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["ovs-dpdk"]
-    flows: Rules = "port"
-    emc: bool = True
-    nat: str | None = None
-
-
-class OvsSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["ovs"]
-    datapath: str = "userspace"
-    flows: Rules = "port"
-    emc: bool = True
-    nat: str | None = None
-
-
-class BridgeSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["linux-bridge"]
-    flows: str = "learn"
-
-
-class HaproxySwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["haproxy"]
-    workers: int = 1
-
-
-class NoSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["none"]
-
-
-class DpvsSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["dpvs"]
-    workers: int = 1
-    time_wait: Duration | None = None
-    udp_timeout: Duration | None = None
-
-
-class VppSwitch(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["vpp"]
-    forwarding: str = "xconnect"
-    nat: str | None = None
-    sessions: Annotated[int, Counted] | None = None
-    time_wait: Duration | None = None
-    udp_timeout: Duration | None = None
-
-
 class Generator(DriverSpec):
     """The generator of the testbeds here."""
 
     kind: Literal["sim"]
     seed: int = 1
     max_rate: Rate | None = None
-
-
-class TgenGenerator(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["tgen"]
-    burst: int = 32
-    workers: int = 1
-
-
-class TestpmdGenerator(DriverSpec):
-    """As far as testcases of the project name its settings."""
-
-    kind: Literal["testpmd"]
 
 
 class Guest(DriverSpec):
@@ -171,17 +105,17 @@ DRIVERS: Drivers = {
     "vswitch": {
         "sim": Switch,
         "other": OtherSwitch,
-        "ovs-dpdk": OvsDpdkSwitch,
-        "ovs": OvsSwitch,
-        "vpp": VppSwitch,
+        "ovs-dpdk": OvsDpdkSpec,
+        "ovs": OvsSpec,
+        "vpp": VppSpec,
         "nftables": NftablesSpec,
-        "linux-bridge": BridgeSwitch,
-        "haproxy": HaproxySwitch,
+        "linux-bridge": LinuxBridgeSpec,
+        "haproxy": HaproxySpec,
         "ipvs": IpvsSpec,
-        "dpvs": DpvsSwitch,
-        "none": NoSwitch,
+        "dpvs": DpvsSpec,
+        "none": NoSwitchSpec,
     },
-    "generator": {"sim": Generator, "tgen": TgenGenerator, "testpmd": TestpmdGenerator},
+    "generator": {"sim": Generator, "tgen": TgenSpec, "testpmd": TestpmdGeneratorSpec},
     "vnf": {"loop": Guest, "sim": NoGuest},
     "program": {
         "iperf": IperfSpec,
@@ -193,7 +127,7 @@ DRIVERS: Drivers = {
     },
     "probe": {"irtt": IrttSpec},
     "search": METHODS,
-    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec, "perf": PerfSpec},
+    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},
 }
 

@@ -12,24 +12,26 @@ from vsperf.host.doctor.examine import GENERAL, examine
 from vsperf.host.doctor.finding import Check, Finding, Host
 
 
-@pytest.fixture(name="tree")
-def fixture_tree(tmp_path: Path) -> MachineTree:
-    tree = MachineTree(tmp_path / "machine")
-    tree.cpus(4)
-    tree.user(0)
-    return tree
+class Machine(MachineTree):
+    """A machine of four CPUs, whose user is root; `here` is what a check is asked of."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "machine")
+        self.cpus(4)
+        self.user(0)
+        self.here = Host(
+            roots=self.roots,
+            usable=frozenset(range(4)),
+            environment={"PATH": str(folder / "bin")},
+            results=folder,
+        )
+
+    def answer(self, name: str, checks: Iterable[Check] = GENERAL) -> Finding:
+        """Return what the check of this name says."""
+        (finding,) = examine(self.here, [check for check in checks if check.name == name])
+        return finding
 
 
-@pytest.fixture(name="here")
-def fixture_here(tree: MachineTree, tmp_path: Path) -> Host:
-    return Host(
-        roots=tree.roots,
-        usable=frozenset(range(4)),
-        environment={"PATH": str(tmp_path / "bin")},
-        results=tmp_path,
-    )
-
-
-def answer(here: Host, name: str, checks: Iterable[Check] = GENERAL) -> Finding:
-    (finding,) = examine(here, [check for check in checks if check.name == name])
-    return finding
+@pytest.fixture(name="machine")
+def fixture_machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)

@@ -8,27 +8,13 @@ from typing import Any
 from record_samples import case_record, header, planned
 
 from vsperf.records.files.view import CaseView
-from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Trial
 
 RUN = "2026-11-20-phy2phy_tput-k7f3"
 CABLE = {"speed": "10Gbit/s"}
 RING = {"speed": "100Gbit/s", "virtual": True}
-
-
-def goal(lower: int | None, upper: int | None, name: str = "ndr", **changes: Any) -> GoalResult:
-    """Return the answer to a goal."""
-    values: dict[str, Any] = {
-        "goal": name,
-        "loss_ratio": "0",
-        "lower_fps": lower,
-        "upper_fps": upper,
-        "throughput_fps": lower,
-        "limit": Limit.DUT,
-        "reason": "the switch lost frames above",
-    }
-    return GoalResult(**{**values, **changes})
 
 
 def case(

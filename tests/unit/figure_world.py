@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from figure_cases import case, goal
+from figure_cases import case
 from paired_models import PairedModel, method, session
-from record_samples import trial
+from record_samples import goal, trial
 
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView, views
@@ -128,10 +128,7 @@ def all_cases(*, simulated: bool = False, name: str = "ovs-dpdk") -> list[CaseVi
     cases += [throughput_case("64B", 5_000_000, spec=many)]
     cases += [
         throughput_case(
-            size,
-            fps // slower,
-            simulated=simulated,
-            point={"frame_size": size, "noise": level},
+            size, fps // slower, simulated=simulated, point={"frame_size": size, "noise": level}
         )
         for slower, level in enumerate(("none", "level_0"), start=1)
         for size, fps in sizes

@@ -8,7 +8,15 @@ from typing import Any
 
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
-from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
+from vsperf.records.result import (
+    Compliance,
+    GoalResult,
+    Level,
+    Limit,
+    LoadResult,
+    SearchResult,
+    Standard,
+)
 from vsperf.records.run import (
     CaseRecord,
     CaseStart,
@@ -108,17 +116,41 @@ def trial_line(case: str, index: int = 1, lost: int = 0) -> TrialLine:
     return TrialLine(case=case, trial=trial(index, lost))
 
 
+def goal(lower: int | None, upper: int | None, name: str = "ndr", **changes: Any) -> GoalResult:
+    """Return the answer to a goal that the switch limited, unless `changes` say otherwise."""
+    values: dict[str, Any] = {
+        "goal": name,
+        "loss_ratio": "0",
+        "lower_fps": lower,
+        "upper_fps": upper,
+        "throughput_fps": lower,
+        "limit": Limit.DUT,
+        "reason": "the switch lost frames above",
+    }
+    return GoalResult(**{**values, **changes})
+
+
 def goal_result(lower_fps: int | None = 8_000_000) -> GoalResult:
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower_fps,
-        upper_fps=8_040_000,
-        throughput_fps=lower_fps,
-        limit=Limit.DUT,
-        reason="loss grew with load",
-        flags=(Flag.LOSS_INVERSION,),
-    )
+    return goal(lower_fps, 8_040_000, reason="loss grew with load", flags=(Flag.LOSS_INVERSION,))
+
+
+def given_load(load_fps: int = 1, **changes: Any) -> LoadResult:
+    """Return what became of a load that was given: one trial, in which it got through."""
+    values: dict[str, Any] = {
+        "load_fps": load_fps,
+        "trials": 1,
+        "passed": 1,
+        "worst_loss_ratio": "0",
+        "throughput_fps": load_fps,
+        "limit": Limit.DUT,
+        "reason": "",
+    }
+    return LoadResult(**{**values, **changes})
+
+
+def lossy_load(ratio: str, **changes: Any) -> LoadResult:
+    """Return a load of which this share was lost."""
+    return given_load(**{"passed": 0, "worst_loss_ratio": ratio, **changes})
 
 
 def case_record(case: str, **changes: Any) -> CaseRecord:

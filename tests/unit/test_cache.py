@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from record_samples import case_record, case_start, header, run_end, trial
 from report_pages import html_of, markdown_of, whole_case
 from simulated_cases import simulated_case
@@ -437,8 +438,7 @@ def part(role: str = "switch", **counts: int) -> CacheActivity:
 
 
 def rows(*trials: Trial) -> dict[tuple[str, str], tuple[str, ...]]:
-    found = cached(trials)
-    assert found is not None
+    found = known(cached(trials))
     return {(row[0], row[1]): row[2:] for row in found.table.texts}
 
 
@@ -468,8 +468,7 @@ def test_a_path_check_and_a_trial_that_took_no_time_have_no_rate() -> None:
 
 
 def test_a_processor_that_monitors_nothing_is_said_and_never_told_as_0() -> None:
-    found = cached((trial(1, cache=(part(), part("noise"))),))
-    assert found is not None
+    found = known(cached((trial(1, cache=(part(), part("noise"))),)))
     assert found.table.rows == ()
     (note,) = found.notes
     assert note.startswith(f"not counted here: what they {HELD} and what they {MOVED}")

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 from record_samples import TIME
+from record_samples import goal as answered
 from simulated_cases import simulated_case
 
 from vsperf.cli.tgen_view import print_calibrations
@@ -34,7 +35,7 @@ from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.output.report.environment import found_of
 from vsperf.records.files.view import views
 from vsperf.records.host import Calibration, Conditions
-from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.result import Limit, SearchResult
 from vsperf.records.run import Placement
 
 
@@ -238,16 +239,9 @@ def test_a_result_at_a_cap_from_an_earlier_run_is_reason_to_doubt_it(
     calibration = Calibration(
         frame_size=64, cap_fps=1000, method="made up", measured_at="", cpus=(0, 1), cached=cached
     )
-    goal = GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=1000,
-        upper_fps=None,
-        throughput_fps=1000,
-        limit=limit,
-        reason="made up",
+    assert (
+        outdated(calibration, SearchResult(goals=(answered(1000, None, limit=limit),))) is doubted
     )
-    assert outdated(calibration, SearchResult(goals=(goal,))) is doubted
 
 
 FALLEN = 118_600

@@ -106,12 +106,7 @@ ASKING: dict[Ability, dict[str, Any]] = {
     Ability.PER_DIRECTION: {"traffic": {"direction": "both"}},
     Ability.EXACT: {"search": {"kind": "fixed", "loads": ["1kfps"], "frames": 100}},
     Ability.SILENCE: {
-        "search": {
-            "kind": "fixed",
-            "loads": ["1kfps"],
-            "duration": "5s",
-            "event": "restart-switch",
-        }
+        "search": {"kind": "fixed", "loads": ["1kfps"], "duration": "5s", "event": "restart-switch"}
     },
 }
 
@@ -331,19 +326,6 @@ def test_a_model_has_one_core_for_both_directions() -> None:
     assert fps["50%"] == pytest.approx(fps["100%"] * 4 / 3, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"reverse_load": "0"},
-        {"reverse_load": "50%", "direction": "forward"},
-        {"reverse_load": "50%", "replay": {"file": "/tmp/x.pcap", "rhythm": "file"}},
-    ],
-)
-def test_a_share_that_means_nothing_is_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="reverse_load"):
-        TrafficProfile.model_validate({"frame_size": "64B", **settings})
-
-
 def test_tgen_is_told_the_rate_and_the_frames_of_each_direction() -> None:
     case = simulated_case()
     request = TrialRequest(1_000, 2 * SECOND)
@@ -417,19 +399,25 @@ def test_methods_that_have_a_rhythm_of_their_own_are_refused(kind: str) -> None:
         loads_of(case)
 
 
+NO_RHYTHM = {"file": "/tmp/x.pcap", "rhythm": "file"}
+SPACED = {"frames": 64, "gap": "1ms"}
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"reverse_load": "0"}, "reverse_load"),
+        ({"reverse_load": "50%", "direction": "forward"}, "reverse_load"),
+        ({"reverse_load": "50%", "replay": NO_RHYTHM}, "reverse_load"),
         ({"bursts": {"frames": 64, "gap": "0s"}}, "bursts without a gap"),
         ({"bursts": {"frames": 64}}, "gap"),
-        ({"bursts": {"frames": 64, "gap": "1ms"}, "reverse_load": "50%"}, "bursts come equally"),
-        (
-            {"bursts": {"frames": 64, "gap": "1ms"}, "replay": {"file": "/tmp/x.pcap"}},
-            "frames of its own",
-        ),
+        ({"bursts": SPACED, "reverse_load": "50%"}, "bursts come equally"),
+        ({"bursts": SPACED, "replay": {"file": "/tmp/x.pcap"}}, "frames of its own"),
     ],
 )
-def test_bursts_that_mean_nothing_are_refused(settings: dict[str, Any], words: str) -> None:
+def test_shares_and_bursts_that_mean_nothing_are_refused(
+    settings: dict[str, Any], words: str
+) -> None:
     with pytest.raises(ValidationError, match=words):
         TrafficProfile.model_validate({"frame_size": "64B", **settings})
 

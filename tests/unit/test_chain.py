@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from assertions import known
 
 from vsperf.analysis.frame_paths import frame_paths
 from vsperf.config.topology import Topology
@@ -44,9 +45,7 @@ def way(name: str, sent: int, received: int) -> Direction:
 
 
 def trial(
-    ways: Sequence[Direction],
-    ports: Sequence[PortCounters],
-    vnfs: Sequence[VnfCounters] = (),
+    ways: Sequence[Direction], ports: Sequence[PortCounters], vnfs: Sequence[VnfCounters] = ()
 ) -> Trial:
     return Trial(
         directions=tuple(ways),
@@ -66,8 +65,7 @@ def trial(
 def stages(graph: Topology, made: Trial) -> list[dict[str, int | None]]:
     """Return what ended where: for each way that is counted apart, in the order of the way."""
     ways = frame_paths(graph)
-    gauges = gauges_of(made, ways)
-    assert gauges is not None
+    gauges = known(gauges_of(made, ways))
     return [
         {stage.name: stage.frames for stage in stages_of(group, gauges)}
         for group in joints_of(ways)
@@ -85,8 +83,7 @@ PVP_WAYS = (way("phy0 to phy1", 1000, 949), way("phy1 to phy0", 500, 480))
 
 def test_one_vnf_has_four_places_where_frames_can_end_each_way() -> None:
     found = stages(
-        topology("phy0 vm1 phy1"),
-        trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))]),
+        topology("phy0 vm1 phy1"), trial(PVP_WAYS, PVP_PORTS, [vnf("vm1", (984, 498), (500, 955))])
     )
     there, back = found
     assert there == {
@@ -199,37 +196,21 @@ def test_a_vnf_with_one_nic_shows_both_directions_as_their_sum() -> None:
     }
 
 
-def test_between_vnfs_the_generator_is_plugged_into_the_outer_nics() -> None:
-    made = trial(
-        [way("vm1 to vm2", 100, 70)],
-        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
-        [vnf("vm1", (97, 0), (0, 95)), vnf("vm2", (80, 0), (0, 72))],
-    )
-    there, _ = stages(topology("vm1 vm2"), made)
-    assert there == {
-        "ring of vm1": 3,
-        "in vm1": 2,
-        "vm1 → vm2": 6,
-        "ring of vm2": 9,
-        "in vm2": 8,
-        "out of vm2": 2,
-    }
-
-
-def test_between_vnfs_that_do_not_count_the_ends_are_the_generators() -> None:
-    made = trial(
-        [way("vm1 to vm2", 100, 70)],
-        [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)],
-    )
-    there, _ = stages(topology("vm1 vm2"), made)
-    assert there == {
-        "ring of vm1": 5,
-        "in vm1": None,
-        "vm1 → vm2": 6,
-        "ring of vm2": 19,
-        "in vm2": None,
-        "out of vm2": None,
-    }
+@pytest.mark.parametrize(
+    ("vnfs", "ended"),
+    [
+        ([vnf("vm1", (97, 0), (0, 95)), vnf("vm2", (80, 0), (0, 72))], (3, 2, 6, 9, 8, 2)),
+        ([], (5, None, 6, 19, None, None)),
+    ],
+    ids=["plugged into the outer NICs", "in VNFs that do not count"],
+)
+def test_between_vnfs_the_generator_is_at_the_ends(
+    vnfs: list[VnfCounters], ended: tuple[int | None, ...]
+) -> None:
+    ports = [port("vm1_1", 95, 0), port("vm2_0", 0, 80, full=9)]
+    there, _ = stages(topology("vm1 vm2"), trial([way("vm1 to vm2", 100, 70)], ports, vnfs))
+    places = ("ring of vm1", "in vm1", "vm1 → vm2", "ring of vm2", "in vm2", "out of vm2")
+    assert there == dict(zip(places, ended, strict=True))
 
 
 def test_without_vnfs_or_without_counters_there_is_no_table() -> None:
@@ -247,14 +228,12 @@ def test_trials_without_loss_take_no_line() -> None:
     )
     assert chain_tables([whole], topology("phy0 vm1 phy1")) == ()
     lossy = trial(PVP_WAYS, PVP_PORTS)
-    tables = chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1"))
-    assert tables is not None
+    tables = known(chain_tables([whole, lossy, whole], topology("phy0 vm1 phy1")))
     assert [len(table.rows) for table in tables] == [1, 1]
 
 
 def test_the_ends_are_shown_where_frames_were_lost_at_them() -> None:
-    tables = chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1"))
-    assert tables is not None
+    tables = known(chain_tables([trial(PVP_WAYS, PVP_PORTS)], topology("phy0 vm1 phy1")))
     there, back = tables
     assert list(there.names) == [
         "trial", "into phy0", "phy0 → vm1", "ring of vm1", "in vm1", "vm1 → phy1", "ring of phy1",

@@ -12,7 +12,7 @@ from config_world import library, loaded, problems, write
 from exchanges import exchange, instance
 from figure_world import COLLECTED
 from pydantic import ValidationError
-from record_samples import goal_result, trial
+from record_samples import given_load, goal_result, trial
 from search_models import POLICY
 from series_samples import CASE, header
 from simulated_cases import session, simulated_case
@@ -36,7 +36,7 @@ from vsperf.errors import ComponentError
 from vsperf.output.collected_tables import MOST_ROWS, NOTHING, sights
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.series import SeriesFile, series_of
-from vsperf.records.result import Limit, LoadResult, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.run import Placement
 from vsperf.records.series import Nature, Note, OwnExchange, OwnTrial, Quantity, Sample
 from vsperf.records.trial import Purpose, Trial
@@ -161,20 +161,17 @@ def collecting(folder: Path, **collectors: Looks) -> Collecting:
     return Collecting(running)
 
 
-def test_each_looks_before_a_trial_and_after_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("purpose", "looks"), [(Purpose.SEARCH, [("begin", 3), ("end", 3)]), (Purpose.PATH_CHECK, [])]
+)
+def test_each_looks_before_a_trial_and_after_it_and_at_no_path_check(
+    tmp_path: Path, purpose: Purpose, looks: list[tuple[str, int]]
+) -> None:
     one = Looks()
     found = collecting(tmp_path, proc=one)
-    found.begin(3, Purpose.SEARCH)
+    found.begin(3, purpose)
     found.end()
-    assert one.looks == [("begin", 3), ("end", 3)]
-
-
-def test_nobody_looks_at_a_path_check(tmp_path: Path) -> None:
-    one = Looks()
-    found = collecting(tmp_path, proc=one)
-    found.begin(1, Purpose.PATH_CHECK)
-    found.end()
-    assert one.looks == []
+    assert one.looks == looks
 
 
 def test_an_end_without_a_begin_is_nothing(tmp_path: Path) -> None:
@@ -416,19 +413,13 @@ def test_only_heavy_ones_add_to_the_time_of_a_case() -> None:
 
 
 def test_a_heavy_one_gets_the_load_that_was_found() -> None:
-    def at(load_fps: int, passed: int) -> LoadResult:
-        return LoadResult(
-            load_fps=load_fps,
-            trials=1,
-            passed=passed,
-            worst_loss_ratio="0",
-            throughput_fps=load_fps,
-            limit=Limit.DUT,
-            reason="",
-        )
-
     assert load_of(SearchResult(goals=(goal_result(7_000_000),))) == 7_000_000
-    assert load_of(SearchResult(loads=(at(1000, 1), at(3000, 1), at(4000, 0)))) == 3000
+    assert (
+        load_of(
+            SearchResult(loads=(given_load(1000), given_load(3000), given_load(4000, passed=0)))
+        )
+        == 3000
+    )
     assert load_of(SearchResult()) is None
 
 

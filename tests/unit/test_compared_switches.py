@@ -15,6 +15,7 @@ from record_samples import (
     case_record,
     case_start,
     header,
+    lossy_load,
     planned,
     run_end,
     trial,
@@ -40,7 +41,7 @@ from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import encode
 from vsperf.records.host import Calibration, Conditions
-from vsperf.records.result import Figure, Limit, LoadResult, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.run import Line, TrialLine
 from vsperf.records.series import Note, OwnTrial, Quantity, Sample
 from vsperf.records.trial import Purpose, Trial
@@ -237,15 +238,7 @@ def searched(rate: int) -> SearchResult:
 
 def flooded(rate: int) -> SearchResult:
     """What a generator without a pace answers: no goal, one load."""
-    load = LoadResult(
-        load_fps=9_000_000,
-        trials=1,
-        passed=0,
-        worst_loss_ratio="1/10",
-        throughput_fps=rate,
-        limit=Limit.GENERATOR,
-        reason="the generator was short",
-    )
+    load = lossy_load("1/10", load_fps=9_000_000, throughput_fps=rate, limit=Limit.GENERATOR)
     return SearchResult(loads=(load,))
 
 

@@ -510,9 +510,7 @@ def test_of_what_nothing_can_judge_no_change_is_not_said(tmp_path: Path) -> None
     drawing = picture_of(some)
     assert drawing is not None
     assert "1 point has no bar: nothing tells whether that is more than chance." in drawing.caption
-    left_out = picture_of(
-        replace(known, rows=(first, replace(second, differences=(None,)))),
-    )
+    left_out = picture_of(replace(known, rows=(first, replace(second, differences=(None,)))))
     assert left_out is not None
     assert left_out.caption.endswith("1 more is in the tables: the change is less, or no number.")
 
@@ -561,8 +559,7 @@ def test_where_no_change_is_a_number_there_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text"),
-    [(0.7, 0.9, "70% … 90%"), (0, 0.9, "≤ 90%"), (0.7, math.inf, "≥ 70%")],
+    ("low", "high", "text"), [(0.7, 0.9, "70% … 90%"), (0, 0.9, "≤ 90%"), (0.7, math.inf, "≥ 70%")]
 )
 def test_what_switches_in_turns_came_to_has_an_end_where_there_is_one(
     low: float, high: float, text: str

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -130,33 +130,26 @@ def test_a_huge_input_is_refused_at_once(tmp_path: Path, name: str, text: str) -
     assert len(found) < 100
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").mkdir()
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [shown(problem) for problem in found] == [
-        "mine.yaml: this is a folder, not a file\n  fix: name a file inside it"
-    ]
-
-
-def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "mine.yaml")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [problem.what for problem in found] == ["this is a device or a pipe, not a file"]
-
-
-def test_a_file_that_the_system_does_not_let_read_is_named_with_the_reason(tmp_path: Path) -> None:
-    # Unlike a file without permission, this one cannot be read by root either.
-    (tmp_path / "mine.yaml").symlink_to("/proc/self/mem")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [(problem.what, problem.why) for problem in found] == [
-        ("the file cannot be read", "Input/output error")
-    ]
-
-
-def test_a_loop_of_links_is_an_unreadable_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").symlink_to(tmp_path / "mine.yaml")
-    found = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
-    assert [problem.what for problem in found] == ["the file cannot be read"]
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (Path.mkdir, "this is a folder, not a file\n  fix: name a file inside it"),
+        (os.mkfifo, "this is a device or a pipe, not a file"),
+        # Unlike a file without permission, this one cannot be read by root either.
+        (
+            lambda path: path.symlink_to("/proc/self/mem"),
+            "the file cannot be read\n  why: Input/output error",
+        ),
+        (lambda path: path.symlink_to(path), "the file cannot be read"),
+    ],
+    ids=["folder", "pipe", "one that the system does not let read", "loop of links"],
+)
+def test_what_is_no_file_that_can_be_read_is_named_and_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], None], said: str
+) -> None:
+    make(tmp_path / "mine.yaml")
+    (found,) = problems(library(tmp_path), Request(("./mine.yaml",), testbed="sim"))
+    assert shown(found).startswith(f"mine.yaml: {said}")
 
 
 def test_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
@@ -327,33 +320,17 @@ def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:
 
     def check(path: str) -> None:
         setting = f"{path.replace('NAME', 'phy0' if 'links' in path else 'ndr')}=junk"
-        # A setting of another kind is known where that kind is chosen.
-        kinds = {
-            "burst": "generator.kind=tgen",
-            "workers": "generator.kind=tgen",
-            "cpus": "vswitch.kind=other",
-            "emc": "vswitch.kind=ovs",
-            "datapath": "vswitch.kind=ovs",
-            "forwarding": "vswitch.kind=vpp",
-            "probability": "vswitch.behaviour.kind=lossy",
-            "queues": "vnf.kind=loop",
-            "nat": "vswitch.kind=nftables",
-            "sessions": "vswitch.kind=vpp",
-            "mode": "vswitch.kind=ipvs",
-            "time_wait": "vswitch.kind=nftables",
-            "udp_timeout": "vswitch.kind=nftables",
-            "vswitch.workers": "vswitch.kind=haproxy",
-        }
         last = path.rsplit(".", 1)[-1]
-        of_a_driver = path.startswith(("vswitch", "generator", "vnf"))
-        kind = kinds.get(path, kinds.get(last))
-        sets = [kind] if of_a_driver and kind is not None else []
-        if path.startswith("search."):
-            setting_of = path.split(".")[1]
-            searches = [
-                kind for kind, one in DRIVERS["search"].items() if setting_of in one.model_fields
+        # A setting of another kind is known where that kind is chosen.
+        sets = ["vswitch.behaviour.kind=lossy"] if last == "probability" else []
+        section, _, inside = path.partition(".")
+        if section in ("vswitch", "generator", "vnf", "search") and not sets:
+            setting_of = inside.split(".")[0]
+            specs = DRIVERS[section].items()
+            sets = [
+                f"{section}.kind={kind}" for kind, one in specs if setting_of in one.model_fields
             ]
-            sets = [f"search.kind={searches[0]}"]
+            sets = sets[:1]
         request = Request(("mine",), testbed="sim", sets=(*sets, setting))
         told = [problem.what for problem in problems(library(tmp_path, tmp_path), request)]
         assert not [what for what in told if f"{last!r} is not known" in what]

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from config_world import CHECKOUT, DRIVERS, MINIMAL, HaproxySwitch, library, loaded, write
+from config_world import CHECKOUT, DRIVERS, MINIMAL, library, loaded, write
 
 from vsperf.config.loader import Request, load, load_cases
 from vsperf.config.lookup import Library
 from vsperf.config.select import select
 from vsperf.config.tree import BUILT_IN
+from vsperf.drivers.vswitches.proxy.haproxy.driver import HaproxySpec
 from vsperf.errors import SpecError
 from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.mlr import MlrSearch
@@ -447,11 +448,7 @@ def test_tags_narrow_down_to_what_carries_all_of_them(tmp_path: Path) -> None:
         (("tput",), "there is no testcase 'tput'", "did you mean one of p2p_tput, pvp_tput?"),
         (("thruput",), "there is no testcase 'thruput'", "did you mean one of p2p_tput, pvp_tput?"),
         (("cont",), "there is no testcase 'cont'", "did you mean `pvp_cont`?"),
-        (
-            ("x*",),
-            "no testcase matches 'x*'",
-            "testcases: p2p_tput, pvp_cont, pvp_tput",
-        ),
+        (("x*",), "no testcase matches 'x*'", "testcases: p2p_tput, pvp_cont, pvp_tput"),
         (("tag:rfc",), "no testcase carries the tag 'rfc'", "did you mean `rfc2544`?"),
         ((), "no testcase was named", "`vsperf list` shows them all: p2p_tput, pvp_cont, pvp_tput"),
     ],
@@ -511,7 +508,7 @@ def test_how_many_threads_a_switch_has_may_be_a_list(tmp_path: Path) -> None:
     cases = loaded(tmp_path, text).cases
     assert [case.point for case in cases] == [{"workers": str(number)} for number in (1, 2, 4)]
     assert [case.label for case in cases][-1] == "mine-64B-4workers"
-    assert cases[-1].spec.vswitch == HaproxySwitch(kind="haproxy", workers=4)
+    assert cases[-1].spec.vswitch == HaproxySpec(kind="haproxy", workers=4)
 
 
 def test_a_point_holds_only_what_is_a_list(tmp_path: Path) -> None:

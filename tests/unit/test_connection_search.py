@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from connection_models import POLICY, Device, client, held, packets, rate, server
 from pydantic import ValidationError
+from record_samples import goal
 from reread_connections import answers_of_connections
 from search_models import case_of
 
@@ -24,13 +25,9 @@ from vsperf.methods.estimate import estimate
 from vsperf.output.table import NOTHING
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Duration
-from vsperf.records.connections import (
-    ConnectionSlots,
-    ConnectionTrial,
-    Unbalanced,
-)
+from vsperf.records.connections import ConnectionSlots, ConnectionTrial, Unbalanced
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, GoalResult, Limit, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.switch import ConnectionCounters, PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget, Loads
@@ -155,17 +152,8 @@ def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
     limit: Limit, flags: tuple[Flag, ...], said: str
 ) -> None:
     lossy = Device(rate=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
-    goal = GoalResult(
-        goal="connections",
-        loss_ratio="0",
-        lower_fps=500,
-        upper_fps=1_000,
-        throughput_fps=500,
-        limit=limit,
-        reason="in words of frames",
-        flags=flags,
-    )
-    found, reason = limit_of(goal, [(1_000, lossy)], str)
+    answer = goal(500, 1_000, "connections", limit=limit, flags=flags)
+    found, reason = limit_of(answer, [(1_000, lossy)], str)
     assert found is limit
     assert reason.startswith("at 1000 100 of 1,000 connections failed")
     assert reason.endswith(said)
@@ -225,18 +213,14 @@ def test_without_a_flood_nothing_is_said_of_one() -> None:
     assert rate().checking().flood_fps is None
 
 
-def test_a_flood_that_was_not_sent_is_no_flood() -> None:
-    asked = ConnectionsAsked(rate_cps=1_000, connections=1_000, flood_fps=50_000)
+@pytest.mark.parametrize(("hold_ns", "floods"), [(0, 0.8), (10**10, 0.2)])
+def test_a_flood_that_was_not_sent_is_no_flood_and_it_goes_on_while_connections_are_held(
+    hold_ns: int, floods: float
+) -> None:
+    asked = ConnectionsAsked(rate_cps=1_000, connections=1_000, hold_ns=hold_ns, flood_fps=50_000)
     assert Device(floods=0.95).connect(asked).flags == ()
     with pytest.raises(InvalidTrialError, match="noise-slackened"):
-        Device(floods=0.8).connect(asked)
-
-
-def test_a_flood_goes_on_while_connections_are_held() -> None:
-    asked = ConnectionsAsked(rate_cps=1_000, connections=1_000, hold_ns=10**10, flood_fps=50_000)
-    assert Device(floods=0.95).connect(asked).flags == ()
-    with pytest.raises(InvalidTrialError, match="noise-slackened"):
-        Device(floods=0.2).connect(asked)
+        Device(floods=floods).connect(asked)
 
 
 def test_half_open_connections_are_of_a_flood() -> None:

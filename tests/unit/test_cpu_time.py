@@ -297,7 +297,7 @@ def test_each_program_has_a_row_and_a_role_of_several_their_sum_with_the_cost() 
     )
     found = rows(roles_table(requests(cpu=use(cpu(0), programs=programs))))
     assert [row["used by"] for row in found] == [
-        *("client of instance 1", "client of instance 2", "all of them", "servers 1"),
+        *("client of instance 1", "client of instance 2", "all of them", "servers 1")
     ]
     assert [row["of a CPU"] for row in found] == ["50.0%", "25.0%", "75.0%", "25.0%"]
     assert [row["for a request"] for row in found] == ["–", "–", "75.00 µs", "25.00 µs"]

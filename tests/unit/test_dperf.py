@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from dperf_answers import fake_dperf, in_order, second, total
 from dperf_cases import dperf_case
 from hypothesis import given
@@ -71,8 +72,7 @@ ISSUE_327 = {
 
 
 def said(**counts: int) -> Block:
-    told = totals_of(blocks_in(total(**counts)))
-    assert told is not None
+    told = known(totals_of(blocks_in(total(**counts))))
     return told
 
 
@@ -216,8 +216,7 @@ def test_how_busy_it_was_is_of_the_seconds_in_which_something_began() -> None:
 
 def test_a_counter_that_is_missing_is_named() -> None:
     text = total(**in_order(3)).replace("skErr", "skBad")
-    told = totals_of(blocks_in(text))
-    assert told is not None
+    told = known(totals_of(blocks_in(text)))
     with pytest.raises(ComponentError, match="dperf's totals have no skErr"):
         client_accounts(told, 3)
 

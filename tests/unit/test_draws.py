@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from all_wrong import none_wrong
+from assertions import known
+from record_samples import goal as answered
 from reread import answers
 from search_models import LINE_RATE, LOADS, spec_of, switch
 from slot_samples import in_slots
@@ -101,8 +103,7 @@ def asked(name: str, **changes: Any) -> Throughput:
 def wrong(spec: Throughput, stage: Stage, result: SearchResult, truths: Sequence[int]) -> list[str]:
     """Say where a deployment's capacity is not in its interval, or that of all not in theirs."""
     (goal,) = result.goals
-    draws = goal.draws
-    assert draws is not None
+    draws = known(goal.draws)
     told = f"{spec.kind} {[(one.lower_fps, one.upper_fps) for one in draws.made]} of {truths}"
     found = [
         f"deployment {one.deployment}: {told}"
@@ -180,8 +181,7 @@ def test_a_deployment_like_the_first_takes_few_trials() -> None:
 def test_an_interval_on_a_further_deployment_is_no_wider_than_announced() -> None:
     spec, stage = asked("mlr"), Stage(switch(CAPACITY))
     result = drawn(spec, stage, [switch(round(CAPACITY * 1.3)), switch(round(CAPACITY * 0.6))])
-    draws = result.goals[0].draws
-    assert draws is not None
+    draws = known(result.goals[0].draws)
     for one in draws.made:
         assert one.lower_fps is not None
         assert one.upper_fps is not None
@@ -204,8 +204,7 @@ def test_what_trials_on_other_deployments_lose_takes_nothing_back_of_the_first()
 def test_all_that_can_be_offered_is_asked_again_where_it_passed() -> None:
     spec, stage = asked("mlr"), Stage(switch(2 * LINE_RATE))
     result = drawn(spec, stage, [switch(2 * LINE_RATE), switch(CAPACITY)])
-    draws = result.goals[0].draws
-    assert draws is not None
+    draws = known(result.goals[0].draws)
     assert [one.limit for one in draws.made] == [Limit.LINK, Limit.LINK, Limit.DUT]
     assert draws.upper_fps is None
     assert (draws.lower_fps or 0) <= CAPACITY
@@ -218,8 +217,7 @@ def test_a_deployment_is_held_against_the_first_in_the_same_regime() -> None:
         host = Host(9 * NANOSECONDS, 11 * NANOSECONDS)
         stage = MovedStage(host)
         result = drawn(spec, stage, [host.measure, host.measure])
-        draws = result.goals[0].draws
-        assert draws is not None
+        draws = known(result.goals[0].draws)
         assert draws.view in (View.NEAR, View.FAR)
         truth = 4_000_000 if draws.view is View.NEAR else 3_000_000
         told = [one for one in draws.made if one.told]
@@ -239,8 +237,7 @@ def test_where_the_machine_is_in_another_regime_all_the_while_there_is_no_draw()
     host.near_for, stage.deployment = 0, 2
     host.look()
     result = spec.drawn(result, stage, first, 2)
-    draws = result.goals[0].draws
-    assert draws is not None
+    draws = known(result.goals[0].draws)
     last = draws.made[-1]
     assert {trip for one in stage.trials[len(first) :] for trip in one.round_trips_ns} == {FAR_NS}
     assert not last.told
@@ -251,8 +248,7 @@ def test_where_the_machine_is_in_another_regime_all_the_while_there_is_no_draw()
 def test_a_deployment_of_whose_time_little_is_clean_has_no_answer() -> None:
     spec, stage = asked("mlr"), Stage(stalled(CAPACITY))
     result = drawn(spec, stage, [lambda load, ns: in_slots(load, ns, CAPACITY, ns // 10**7, 32, 0)])
-    draws = result.goals[0].draws
-    assert draws is not None
+    draws = known(result.goals[0].draws)
     assert not draws.made[1].told
     assert draws.made[1].reason.endswith("of the time was clean")
 
@@ -263,8 +259,7 @@ def test_a_trial_that_stays_invalid_leaves_the_other_deployments() -> None:
 
     spec, stage = asked("mlr"), Stage(switch(CAPACITY))
     result = drawn(spec, stage, [never, switch(CAPACITY)])
-    draws = result.goals[0].draws
-    assert draws is not None
+    draws = known(result.goals[0].draws)
     assert [one.told for one in draws.made] == [True, False, True]
     assert "stayed invalid" in draws.made[1].reason
     assert over_draws(result.goals[0]).endswith("over 2 of 5")
@@ -292,16 +287,7 @@ def test_an_answer_that_is_not_the_switchs_is_not_asked_again(limit: Limit) -> N
 
 
 def goal_with(*draws: Draw) -> GoalResult:
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=2_600_000,
-        upper_fps=2_630_000,
-        throughput_fps=2_600_000,
-        limit=Limit.DUT,
-        reason="",
-        draws=Draws(asked=3, view=View.NEAR, made=draws),
-    )
+    return answered(2_600_000, 2_630_000, draws=Draws(asked=3, view=View.NEAR, made=draws))
 
 
 def draw(number: int, lower: int, upper: int | None, limit: Limit | None = Limit.DUT) -> Draw:

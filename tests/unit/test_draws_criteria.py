@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from record_samples import goal as answered
 from search_models import case_of, lossy
 from test_draws import draw
 from test_paired_runs import vsperf
@@ -23,14 +24,7 @@ from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.regime import Regime
-from vsperf.records.result import (
-    Draws,
-    GoalResult,
-    Limit,
-    RegimeResult,
-    SearchResult,
-    View,
-)
+from vsperf.records.result import Draws, GoalResult, Limit, RegimeResult, SearchResult, View
 from vsperf.records.run import Check
 from vsperf.records.trial import Purpose
 
@@ -45,17 +39,8 @@ vswitch: {kind: sim, capacity: 5Mpps, behaviour: {kind: ideal}, draw: 4%}
 
 def goal(*ends: tuple[int, int], view: View = View.ALL, **more: Any) -> GoalResult:
     made = tuple(draw(n, low, high) for n, (low, high) in enumerate(ends, start=1))
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=ends[0][0],
-        upper_fps=ends[0][1],
-        throughput_fps=ends[0][0],
-        limit=Limit.DUT,
-        reason="",
-        draws=Draws(asked=max(2, len(made)), view=view, made=made) if len(made) > 1 else None,
-        **more,
-    )
+    draws = Draws(asked=max(2, len(made)), view=view, made=made) if len(made) > 1 else None
+    return answered(*ends[0], draws=draws, **more)
 
 
 def checked(found: GoalResult, **asked: Any) -> Check:

@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 from all_wrong import none_wrong
+from assertions import known
 from click.testing import Result
 from reread import of_runs
 from simulated_cases import LEFT, leaving
 from test_paired_runs import shown, stored, vsperf
 
+from vsperf.analysis.comparison import compare
+from vsperf.analysis.sides import side
 from vsperf.deploy.deployment import deploy
 from vsperf.engine import draws as engine_draws
 from vsperf.errors import ComponentError
 from vsperf.quantities.units import FrameSize
-from vsperf.records.files.folders import resolve
+from vsperf.records.files.folders import resolve, run_folders
 from vsperf.records.flags import Flag
 from vsperf.records.result import Draws
 from vsperf.records.trial import Purpose
@@ -36,18 +39,15 @@ def run(results: Path, *more: str, draws: int = 3) -> Result:
 
 
 def drawn(results: Path, goal: str = "ndr") -> Draws:
-    record = stored(results).record
-    assert record is not None
+    record = known(stored(results).record)
     assert record.result is not None
-    found = next(one for one in record.result.goals if one.goal == goal).draws
-    assert found is not None
+    found = known(next(one for one in record.result.goals if one.goal == goal).draws)
     return found
 
 
 def truths(results: Path, deployments: int, seed: int = 1) -> list[int]:
     """Return the capacity of each deployment, as the model has it."""
-    start = stored(results).start
-    assert start is not None
+    start = known(stored(results).start)
     model = SwitchModel.at(start.plan.endpoints[0].address)
     offer = Offer(FrameSize(64))
     found = []
@@ -102,9 +102,7 @@ def test_the_first_deployment_is_judged_as_if_there_was_no_other(tmp_path: Path)
     assert bare == list(alone.result.goals)
 
 
-def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(
-    tmp_path: Path,
-) -> None:
+def test_what_the_machine_did_on_other_deployments_is_no_doubt_of_the_first(tmp_path: Path) -> None:
     """Each is near or far for good: a deployment in another regime than the first tells nothing."""
     moved = {"far": "75%", "near_lasts": "10h", "far_lasts": "10h"}
     given = [f"generator.host.{name}={text}" for name, text in moved.items()]
@@ -196,8 +194,7 @@ def test_a_deployment_that_fails_takes_nothing_back(
     monkeypatch.setattr(engine_draws, "deploy", fails_the_second_time)
     done = run(tmp_path)
     assert done.exit_code == 0, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert "2 of 3 deployments were asked: the switch did not come up" in record.warnings
     assert len(drawn(tmp_path).made) == 2
 
@@ -216,8 +213,7 @@ def test_what_a_deployment_leaves_takes_nothing_back_and_none_is_made_beside_it(
     leaving(monkeypatch, whose)
     done = run(tmp_path)
     assert done.exit_code == 6, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert record.result is not None
     assert {one.deployment for one in stored(tmp_path).trials} == set(range(1, asked + 1))
     assert (f"{asked} of 3 deployments were asked: {why}" in record.warnings) is (why != "")
@@ -236,8 +232,7 @@ def test_one_that_fails_and_leaves_something_takes_nothing_back_either(
     leaving(monkeypatch, 2)
     done = run(tmp_path)
     assert done.exit_code == 6, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert record.result is not None
     assert "1 of 3 deployments were asked: something of a run is left" in record.warnings[-2]
     assert "and before that: the switch did not come up" in record.warnings[-1]
@@ -254,8 +249,7 @@ def test_where_the_answer_is_not_the_switchs_nothing_is_deployed_again(tmp_path:
 def test_a_time_that_ends_leaves_what_deployments_there_are(tmp_path: Path) -> None:
     done = run(tmp_path, "--budget", "60s", draws=20)
     assert done.exit_code == 0, done.output
-    record = stored(tmp_path).record
-    assert record is not None
+    record = known(stored(tmp_path).record)
     assert any("of 20 deployments were asked" in one for one in record.warnings)
     assert 1 < len(drawn(tmp_path).made) < 20
 
@@ -277,3 +271,84 @@ def test_a_switch_that_others_deploy_is_not_drawn_again(tmp_path: Path) -> None:
     )
     assert done.exit_code != 0
     assert "a switch that others deploy is not made anew" in " ".join(done.output.split())
+
+
+# Runs that asked several deployments, held against each other: their scatter is that of draws.
+
+
+def measured(results: Path, *more: str, draws: int = 5, fps: str = "5Mpps", seed: int = 1) -> str:
+    """Make a run and return its name."""
+    switch = f"{{kind: sim, capacity: {fps}, behaviour: {{kind: ideal}}, draw: 4%}}"
+    given = ("--set", f"vswitch={switch}", "--set", f"generator.seed={seed}")
+    done = run(results, *given, *more, draws=draws)
+    assert done.exit_code == 0, done.output
+    return next(iter(sorted(run_folders(results), key=lambda one: -one.stat().st_mtime))).name
+
+
+def compared(results: Path, *sides: str) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the changes by number, and the notes."""
+    done = vsperf("compare", *sides, "--results", str(results), "--json", "--anyway")
+    document = json.loads(done.output)
+    rows = {row["number"]: row["changes"][0] for row in document["rows"]}
+    return rows, " ".join(document["notes"])
+
+
+def test_a_difference_within_the_scatter_of_draws_is_none(tmp_path: Path) -> None:
+    one, other = measured(tmp_path), measured(tmp_path, seed=50)
+    rows, _ = compared(tmp_path, one, other)
+    assert rows["ndr over draws"]["by"] == "ranks"
+    assert rows["ndr over draws"]["change"] == "none"
+
+
+def test_it_is_deployments_that_are_held_against_each_other_where_both_have_several(
+    tmp_path: Path,
+) -> None:
+    rows, _ = compared(tmp_path, measured(tmp_path), measured(tmp_path, seed=50))
+    assert rows["ndr"] is None
+
+
+def test_a_difference_beyond_it_is_found(tmp_path: Path) -> None:
+    rows, _ = compared(tmp_path, measured(tmp_path), measured(tmp_path, fps="4Mpps", seed=50))
+    assert rows["ndr over draws"]["change"] == "down"
+    assert rows["ndr over draws"]["worse"]
+
+
+def test_draws_of_one_side_widen_what_the_other_found_once(tmp_path: Path) -> None:
+    """Seeds 1 and 50: 7 % apart by the draw alone, and one percent of width each."""
+    several, once = measured(tmp_path), measured(tmp_path, draws=1, seed=50, fps="4.6Mpps")
+    rows, _ = compared(tmp_path, several, once)
+    assert rows["ndr"]["by"] == "scatter"
+    assert rows["ndr"]["change"] == "none"
+
+
+def test_a_deployment_counts_once_where_a_case_is_repeated(tmp_path: Path) -> None:
+    """Three of them in each of two repeats are six: the first of each is what `ndr` says, too."""
+    several = measured(tmp_path, "--repeat", "2", draws=3)
+    once = measured(tmp_path, draws=1, seed=50)
+    found = compare([side(tmp_path, name) for name in (several, once)], anyway=True)
+    assert (found.scatters["ndr over draws"].freedom, found.scatters["ndr"].freedom) == (5, 5)
+
+
+def test_where_both_are_one_deployment_nothing_is_said_of_the_draw(tmp_path: Path) -> None:
+    one, other = (measured(tmp_path, draws=1, seed=seed) for seed in (1, 50))
+    rows, notes = compared(tmp_path, one, other)
+    assert rows["ndr"]["by"] == "intervals"
+    assert "each side is one deployment, one draw" in notes
+
+
+def test_repeats_are_draws(tmp_path: Path) -> None:
+    one = measured(tmp_path, "--repeat", "5", draws=1)
+    other = measured(tmp_path, "--repeat", "5", draws=1, seed=50)
+    rows, notes = compared(tmp_path, one, other)
+    assert rows["ndr"]["by"] == "ranks"
+    assert rows["ndr"]["change"] == "none"
+    assert "one draw" not in notes
+
+
+@pytest.mark.parametrize("goal", ["ndr", "pdr"])
+def test_a_trend_has_them(tmp_path: Path, goal: str) -> None:
+    measured(tmp_path)
+    measured(tmp_path, seed=50)
+    done = vsperf("trend", "phy2phy_tput", "--results", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    assert f"{goal} over draws" in done.output

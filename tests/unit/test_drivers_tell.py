@@ -23,12 +23,7 @@ CHOICE = re.compile(r"^\w+\.kind=")
 """What `--set` begins with, where a kind is chosen."""
 ROOMS = {"drivers", "output"}
 """Packages of packages of kinds."""
-LIBRARIES = {
-    "sim": ("simulation",),
-    "testpmd": ("dpdk",),
-    "qemu": ("qemu",),
-    "otg": ("otg",),
-}
+LIBRARIES = {"sim": ("simulation",), "testpmd": ("dpdk",), "qemu": ("qemu",), "otg": ("otg",)}
 """Folders that have the name of a program or of a model, and serve the drivers called after it."""
 WORDS = {
     "broadcast": "an address, and frames to it",
@@ -77,10 +72,7 @@ NAMED = {
     ("cli/main.py", "tgen"): "the command `vsperf tgen`, which speaks to that program by hand",
     ("cli/main.py", "otg"): "the command `vsperf otg`",
     ("cli/tgen_view.py", "tgen"): "its version, in the answer of the program",
-    (
-        "cli/selection.py",
-        "external",
-    ): "the option `--mode trafficgen`, which means that driver",
+    ("cli/selection.py", "external"): "the option `--mode trafficgen`, which means that driver",
     ("cli/selection.py", "iperf3"): "an example of `--program`",
     ("drivers/collectors/command.py", "csv"): "a form in which a program tells numbers",
     ("drivers/collectors/command.py", "json"): "a form in which a program tells numbers",

@@ -13,16 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from exchanges import exchange
-from export_samples import (
-    GOLDEN,
-    HOSTILE,
-    KEY,
-    every_outcome,
-    exported,
-    hostile,
-    one_case,
-    run_of,
-)
+from export_samples import GOLDEN, HOSTILE, KEY, every_outcome, exported, hostile, one_case, run_of
 from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import case_record, case_start, goal_result, planned, trial

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from connection_models import Device, packets, rate
-from figure_cases import case, goal
+from figure_cases import case
 from figure_world import SOAK, buffer_case, cost_case, throughput_case, timed, tried, way
+from record_samples import goal
 
 from vsperf.analysis.comparison import findings_in
 from vsperf.methods.connection_search import ConnectionSearch
@@ -61,9 +62,7 @@ def with_threads(count: int) -> dict[str, Any]:
 
 def test_cpu_time_of_programs_is_a_bar_for_each_case_with_a_part_for_each_role() -> None:
     found = drawn(
-        "cpu-cost",
-        cost_case("64B", clients=5, servers=6, switch=7),
-        cost_case("128B", clients=8),
+        "cpu-cost", cost_case("64B", clients=5, servers=6, switch=7), cost_case("128B", clients=8)
     )
     bars = layers(found, Bars)
     assert "2 parts of bars are not known, and left out." in found.caption

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from figure_cases import goal
+from assertions import known
 from figure_world import turns_case
 from paired_models import PairedModel
-from record_samples import case_record, header, planned
+from record_samples import case_record, goal, header, planned
 
 from vsperf.output.figures import ratios, trend, turns
 from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans
@@ -73,8 +73,7 @@ class TestRatios:
         were, are = (1000, 1040, 1010, 1030, 1020), (1180, 1150, 1210, 1190, 1160)
         old = [case(f"o{n}", rate * 1000, labels={"rev": "old"}) for n, rate in enumerate(were)]
         new = [case(f"n{n}", rate * 1000, labels={"rev": "new"}) for n, rate in enumerate(are)]
-        drawing = drawn(ratios.PLOT, [*old, *new])
-        assert drawing is not None
+        drawing = known(drawn(ratios.PLOT, [*old, *new]))
         points = (one for one in drawing.layers if isinstance(one, Points))
         (bar,) = (point for one in points if one.name == "rev=new" for point in one.points)
         every = sorted(after / before for after in are for before in were)
@@ -86,8 +85,7 @@ class TestRatios:
         other = {"traffic": {"frame_size": "64B", "flows": "7"}}
         assert drawn(ratios.PLOT, [case("a", 1000_000), case("b", 900_000, spec=other)]) is None
         both = [case("a", 1000_000), case("b", 900_000), case("c", 900_000, spec=other)]
-        drawing = drawn(ratios.PLOT, both)
-        assert drawing is not None
+        drawing = known(drawn(ratios.PLOT, both))
         assert "left out" in drawing.caption
         assert not points(drawing, "c")
 
@@ -139,8 +137,7 @@ class TestTrend:
             case(f"s{day}", 2000_000, started_at=f"2026-12-0{day}T10:00:00Z", **other)
             for day in range(1, 5)
         ]
-        drawing = drawn(trend.PLOT, [*first, *second])
-        assert drawing is not None
+        drawing = known(drawn(trend.PLOT, [*first, *second]))
         assert len([one for one in drawing.layers if one.name == "level"]) == 2
         assert not [one for one in drawing.layers if one.look in (Look.GOOD, Look.BAD)]
 
@@ -152,16 +149,14 @@ class TestTrend:
         result = SearchResult(figures=(found,))
         cases = self.days([1, 2, 3])
         made = [replace(one, record=case_record(one.key, result=result)) for one in cases]
-        drawing = drawn(trend.PLOT, made)
-        assert drawing is not None
+        drawing = known(drawn(trend.PLOT, made))
         assert drawing.panels[0].y.unit == written
 
     def test_a_rate_that_is_only_a_lower_bound_is_said_to_be_one(self) -> None:
         result = SearchResult(goals=(goal(1000_000, None),))
         first, *others = self.days([1000_000, 1000_000, 1000_000])
         opened = replace(first, record=case_record(first.key, result=result))
-        drawing = drawn(trend.PLOT, [opened, *others])
-        assert drawing is not None
+        drawing = known(drawn(trend.PLOT, [opened, *others]))
         assert "1 of these is only known to be as high or higher." in drawing.caption
 
     def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
@@ -175,8 +170,7 @@ class TestTrend:
         assert drawn(trend.PLOT, self.days([1, 2])) is None
 
     def test_a_model_says_so(self) -> None:
-        drawing = drawn(trend.PLOT, self.days([1, 2, 3], simulated=True))
-        assert drawing is not None
+        drawing = known(drawn(trend.PLOT, self.days([1, 2, 3], simulated=True)))
         assert drawing.simulated
 
     def test_runs_are_named_by_what_the_user_called_them_where_that_tells_them_apart(self) -> None:
@@ -188,8 +182,7 @@ class TestTrend:
                 )
                 for day, letters in enumerate(("aaaa", "bbbb", "cccc"), start=1)
             ]  # fmt: skip
-            drawing = drawn(trend.PLOT, cases)
-            assert drawing is not None
+            drawing = known(drawn(trend.PLOT, cases))
             names = [tick.name for tick in drawing.panels[0].x.ticks]
             assert names == (
                 ["11-01 aaaa", "11-02 bbbb", "11-03 cccc"]
@@ -201,8 +194,7 @@ class TestTrend:
 class TestTurns:
     def test_each_round_has_its_ratio_and_the_answer_stands_behind_all(self) -> None:
         one = turns_case(0.9)
-        drawing = drawn(turns.PLOT, [one])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [one]))
         names = [tick.name for tick in drawing.panels[0].x.ticks]
         assert names == ["1", "2", "3", "4", "5", "6", "all"]
         (rival,) = (
@@ -220,16 +212,14 @@ class TestTurns:
             assert 0.85 < point.low <= point.y <= point.high < 0.95
 
     def test_the_control_stands_before_the_rivals_and_is_explained(self) -> None:
-        drawing = drawn(turns.PLOT, [turns_case(0.9, 1.1)])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [turns_case(0.9, 1.1)]))
         names = [layer.name for layer in drawing.panels[0].layers]
         assert names == ["no change", "A′ (A′)", "B (B)", "C (C)"]
         assert "A′ is A deployed once more: it is to hold 100 %." in drawing.caption
 
     def test_how_turns_begin_is_drawn_with_what_that_says_of_the_guard(self) -> None:
         cold = PairedModel("cold", {}, {"warms_in": "3ms"})
-        drawing = drawn(turns.PLOT, [turns_case(1.0, model=cold)])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [turns_case(1.0, model=cold)]))
         assert "guard of 2.000 ms does not suffice" in drawing.caption
         (first, *_) = (
             layer for layer in drawing.panels[1].layers
@@ -239,8 +229,7 @@ class TestTurns:
         assert told == [(250_000, 0.5), (750_000, 0.5), (1_500_000, 1), (3_000_000, 1)]
 
     def test_a_side_has_one_colour_in_both_panels(self) -> None:
-        drawing = drawn(turns.PLOT, [turns_case(0.9)])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [turns_case(0.9)]))
         above, below = (
             {layer.name: layer.color for layer in panel.layers if not isinstance(layer, Spans)}
             for panel in drawing.panels
@@ -250,8 +239,7 @@ class TestTurns:
     def test_a_ratio_that_nobody_knows_has_no_answer_behind_its_rounds(self) -> None:
         one = turns_case(0.9)
         few = replace(one, rounds=tuple(one.rounds)[:-2])
-        drawing = drawn(turns.PLOT, [few])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [few]))
         above = replace(drawing, panels=drawing.panels[:1])
         assert [x for x, _ in points(above, "B (B)")] == [0, 1, 2, 3]
 
@@ -260,8 +248,7 @@ class TestTurns:
     ) -> None:
         asked = {"load": "80% of slowest", "metric": "p99"}
         one = turns_case(0.9, settings=asked)
-        drawing = drawn(turns.PLOT, [one])
-        assert drawing is not None
+        drawing = known(drawn(turns.PLOT, [one]))
         told = [panel.y.label.partition(" as a share")[0] for panel in drawing.panels]
         percentile = "99th percentile of latency"
         assert told == [percentile, "rate", "median latency", "frames brought through"]

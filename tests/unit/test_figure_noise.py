@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from figure_cases import case, goal
+from assertions import known
+from figure_cases import case
+from record_samples import goal
 
 from vsperf.output.figures.drawing import Drawing, Line, Point
 from vsperf.output.figures.plot import Options, drawings
@@ -38,8 +40,7 @@ BOTH = (
 
 
 def test_levels_are_places_in_order_and_the_quiet_case_is_the_first() -> None:
-    found = drawn("noise-levels", *BOTH)
-    assert found is not None
+    found = known(drawn("noise-levels", *BOTH))
     (panel,) = found.panels
     assert [tick.name for tick in panel.x.ticks] == ["none", "level_0", "level_1"]
     assert panel.y.from_zero
@@ -48,8 +49,7 @@ def test_levels_are_places_in_order_and_the_quiet_case_is_the_first() -> None:
 
 
 def test_over_frame_sizes_each_level_is_a_line() -> None:
-    found = drawn("noise", *BOTH)
-    assert found is not None
+    found = known(drawn("noise", *BOTH))
     assert {name: [point.x for point in points] for name, points in lines(found).items()} == {
         "noise=level_1": [64, 512],
         "noise=none": [64, 512],
@@ -63,8 +63,7 @@ def test_repeats_of_a_level_are_one_point_with_a_bar() -> None:
         for at, shift in enumerate((0, 100, 300), 1)
         for level, rate in (("none", 8000 + shift), ("level_1", 5000 + shift))
     ]
-    found = drawn("noise-levels", *repeats)
-    assert found is not None
+    found = known(drawn("noise-levels", *repeats))
     ((_, (quiet, loud)),) = lines(found).items()
     assert (quiet.low, quiet.y, quiet.high) == (8_000_000, 8_100_000, 8_300_000)
     assert loud.y == 5_100_000
@@ -79,8 +78,7 @@ def test_there_is_no_figure_without_two_levels(name: str) -> None:
 
 def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
     doubted = tput("level_1", 6000, flags=(Flag.REFUTED,))
-    found = drawn("noise-levels", *BOTH[1:3], doubted)
-    assert found is not None
+    found = known(drawn("noise-levels", *BOTH[1:3], doubted))
     assert [tick.name for tick in found.panels[0].x.ticks] == ["none", "level_0"]
     assert "not to be believed" in found.caption
 
@@ -89,6 +87,5 @@ def test_levels_on_a_shared_cpu_are_called_functional_only() -> None:
     shared = tput("level_0", 6000)
     assert shared.record is not None
     marked = shared.record.model_copy(update={"flags": (*shared.record.flags, Flag.SHARED_CPU)})
-    found = drawn("noise-levels", tput("none", 8000), replace(shared, record=marked))
-    assert found is not None
+    found = known(drawn("noise-levels", tput("none", 8000), replace(shared, record=marked)))
     assert "Functional only, on a shared CPU: 1 case." in found.caption

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from figure_cases import RING, case, goal
+from figure_cases import RING, case
+from record_samples import goal
 
 from vsperf.output.figures.drawing import Drawing, Line, Look, Point, Points
 from vsperf.output.figures.plot import Options, drawings

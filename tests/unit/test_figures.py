@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from record_samples import case_record, goal_result, planned, view_of
+from record_samples import case_record, given_load, goal_result, planned, view_of
 from rich.console import Console
 from simulated_cases import simulated_case
 
@@ -28,7 +28,6 @@ from vsperf.records.result import (
     Draws,
     Figure,
     Limit,
-    LoadResult,
     RegimeResult,
     SearchResult,
     Spread,
@@ -37,11 +36,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import Outcome
 
-BACK2BACK = {
-    "kind": "back2back",
-    "throughput_duration": "1s",
-    "throughput_sum": "1s",
-}
+BACK2BACK = {"kind": "back2back", "throughput_duration": "1s", "throughput_sum": "1s"}
 
 
 def burst(value: float | None = 26_700, **changes: Any) -> Figure:
@@ -130,18 +125,19 @@ def test_a_figure_that_something_else_limited_does_not_fail_the_switch() -> None
     assert found == "26,700 frames, limited by host: what the switch can do nobody can tell"
 
 
-@pytest.mark.parametrize(("most", "met"), [("30k", None), ("20k", False)])
-def test_a_figure_that_is_a_lower_bound_can_only_miss_a_maximum(
-    most: str, met: bool | None
+@pytest.mark.parametrize(
+    ("limit", "asked", "met"),
+    [
+        (Limit.GENERATOR, {"max": "30k"}, None),
+        (Limit.GENERATOR, {"max": "20k"}, False),
+        (Limit.SETTING, {"min": "20k"}, True),
+        (Limit.SETTING, {"min": "30k"}, None),
+    ],
+)
+def test_a_figure_that_is_a_lower_bound_can_only_miss_a_maximum_and_meet_a_minimum(
+    limit: Limit, asked: dict[str, str], met: bool | None
 ) -> None:
-    assert judged(burst(lower=26_700, limit=Limit.GENERATOR), max=most)[0] == met
-
-
-@pytest.mark.parametrize(("least", "met"), [("20k", True), ("30k", None)])
-def test_a_figure_that_is_a_lower_bound_can_only_meet_a_minimum(
-    least: str, met: bool | None
-) -> None:
-    assert judged(burst(lower=26_700, limit=Limit.SETTING), min=least)[0] == met
+    assert judged(burst(lower=26_700, limit=limit), **asked)[0] == met
 
 
 def test_an_interval_that_holds_the_criterion_is_too_wide_to_tell() -> None:
@@ -200,10 +196,7 @@ def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
         ),
     )
     goal = goal_result().model_copy(update={"clean": none, "regimes": (near,), "draws": draws})
-    load = LoadResult(
-        load_fps=1000, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1000,
-        limit=Limit.SETTING, reason="",
-    )  # fmt: skip
+    load = given_load(1000, limit=Limit.SETTING)
     axis = Axis(name="load", unit=Unit.FPS)
     curve = Curve(name="loss", x=axis, columns=(), points=((1.0,),), at="1 s")
     result = SearchResult(goals=(goal,), loads=(load,), curves=(curve,))
@@ -224,10 +217,7 @@ def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
 
 
 def test_a_load_that_is_in_doubt_meets_no_criterion() -> None:
-    load = LoadResult(
-        load_fps=1, trials=1, passed=1, worst_loss_ratio="0", throughput_fps=1,
-        limit=Limit.SETTING, reason="",
-    )  # fmt: skip
+    load = given_load(limit=Limit.SETTING)
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "1%"}])
     sure = SearchResult(loads=(load,))
     assert [

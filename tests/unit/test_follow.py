@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from bench_models import FluidBench
+from record_samples import goal
 from reread import answers
 from search_models import LINE_RATE, spec_of
 
@@ -14,7 +15,7 @@ from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, Bench, TrialOptions
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.result import GoalResult, Limit, SearchResult, latency_trials
+from vsperf.records.result import SearchResult, latency_trials
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Budget, Loads
 
@@ -121,19 +122,7 @@ def test_an_answer_that_is_taken_back_is_not_lost_where_a_trial_then_stays_inval
 
 def answered(lower_fps: int | None) -> SearchResult:
     """Return an answer to NDR."""
-    return SearchResult(
-        goals=(
-            GoalResult(
-                goal="ndr",
-                loss_ratio="0",
-                lower_fps=lower_fps,
-                upper_fps=901,
-                throughput_fps=lower_fps,
-                limit=Limit.DUT,
-                reason="",
-            ),
-        )
-    )
+    return SearchResult(goals=(goal(lower_fps, 901),))
 
 
 @pytest.mark.parametrize(

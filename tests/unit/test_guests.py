@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from conftest import REPOSITORY, Require
 from guest_image import cpio, image, kernel, modules, programs
 from guest_image.failure import BuildError, output
@@ -145,9 +146,7 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     assert "package dpdk-dev" in caught.value.fix
 
 
-def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(
-    tmp_path: Path,
-) -> None:
+def test_tgen_is_taken_from_where_it_was_built_and_a_guest_does_without_it(tmp_path: Path) -> None:
     built = tmp_path / "build" / "tgen" / "tgen"
     assert programs.find_tgen({}, tmp_path) is None
     built.parent.mkdir(parents=True)
@@ -197,8 +196,7 @@ def test_tools_speak_english_and_see_nothing_that_changes_what_they_make(
 def test_where_programs_lie_and_how_tools_are_called_does_not_matter_but_their_versions_do(
     tmp_path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    busybox = shutil.which("busybox")
-    assert busybox is not None
+    busybox = known(shutil.which("busybox"))
     other = commands(tmp_path / "bin")
     shutil.copy(busybox, tmp_path / "bin")
     monkeypatch.setenv("PATH", other)
@@ -503,8 +501,7 @@ def test_what_a_program_writes_is_read_whole_in_pieces_and_how_it_ended_is_told(
 def test_a_program_that_writes_without_end_is_ended_by_the_kernel(
     program: Path, tmp_path: Path
 ) -> None:
-    yes = shutil.which("yes")
-    assert yes is not None
+    yes = known(shutil.which("yes"))
     asked = run_there(yes), AWAIT, {"verb": "output", "program": 1, "from": 4 << 20}
     _, ended, told = conversation(program, tmp_path, *asked)
     assert ended["signal"] == signal.SIGXFSZ

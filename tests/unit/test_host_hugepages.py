@@ -86,19 +86,15 @@ def test_a_run_that_is_frozen_amid_a_change_is_not_waited_for_for_ever(
         pass
 
 
-def test_what_is_there_is_taken_as_it_is(place: Workspace, host: HostMemory) -> None:
-    number = add_pool(host, 0, 2048, 600)
+@pytest.mark.parametrize(("there", "added"), [(600, 0), (100, 412)])
+def test_what_is_there_is_taken_and_what_is_missing_is_added_and_taken_back(
+    place: Workspace, host: HostMemory, there: int, added: int
+) -> None:
+    number = add_pool(host, 0, 2048, there)
     with reserve({0: 1024 * MEGABYTE}, place, host) as (reservation,):
-        assert (reservation.pages, reservation.added) == (512, 0)
-        assert number.read_text() == "600\n"
-
-
-def test_what_is_missing_is_added_and_taken_back(place: Workspace, host: HostMemory) -> None:
-    number = add_pool(host, 0, 2048, 100)
-    with reserve({0: 1024 * MEGABYTE}, place, host) as (reservation,):
-        assert (reservation.pages, reservation.added) == (512, 412)
-        assert int(number.read_text()) == 512
-    assert int(number.read_text()) == 100
+        assert (reservation.pages, reservation.added) == (512, added)
+        assert int(number.read_text()) == there + added
+    assert int(number.read_text()) == there
 
 
 def test_each_node_gets_its_own(place: Workspace, host: HostMemory) -> None:
@@ -124,10 +120,7 @@ def test_pages_that_are_in_use_are_never_taken_back(place: Workspace, host: Host
 
 def test_short_memory_is_refused_with_numbers(place: Workspace, host: HostMemory) -> None:
     number = add_pool(host, 0, 2048, 50)
-    with (
-        pytest.raises(NotReadyError) as caught,
-        reserve({0: 9000 * MEGABYTE}, place, host),
-    ):
+    with pytest.raises(NotReadyError) as caught, reserve({0: 9000 * MEGABYTE}, place, host):
         pass
     problem = caught.value.problems[0]
     assert problem.what == "9000 MB of hugepages are needed on node 0, and 100 MB are free"
@@ -277,18 +270,12 @@ def test_memory_that_another_run_counts_on_is_refused_before_anything_starts(wor
     )
 
 
-def test_pages_that_a_user_added_meanwhile_stay(world: World) -> None:
+@pytest.mark.parametrize("change", [5, -4], ids=["a user added", "another program took back"])
+def test_pages_that_others_changed_meanwhile_stay_so(world: World, change: int) -> None:
     world.begin("a", 10)
-    world.set_total(world.total + 5)
+    world.set_total(world.total + change)
     world.end("a")
-    assert world.total == 7 + 5
-
-
-def test_pages_that_another_program_took_back_meanwhile_are_not_added_again(world: World) -> None:
-    world.begin("a", 10)
-    world.set_total(world.total - 4)
-    world.end("a")
-    assert world.total == 7 - 4
+    assert world.total == 7 + change
 
 
 def test_pages_that_somebody_uses_at_the_end_are_taken_back_by_the_next_run(world: World) -> None:

@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from assertions import known
 
 from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
@@ -323,8 +324,7 @@ def test_the_journal_ends_what_is_left_and_nothing_of_a_session_that_lives(
         os.kill(program.pid, signal.SIGKILL)
         assert program.await_end(10)
         assert left_in_session(program.pid, started) == (child,)
-        later = start_ticks(child)
-        assert later is not None
+        later = known(start_ticks(child))
         assert left_in_session(program.pid, later + 1) == (), "older than what is meant"
         KillProcess(pid=program.pid, started=started).carry_out()
         assert start_ticks(child) is None
@@ -441,8 +441,7 @@ def test_a_second_run_is_refused_and_told_who_holds_the_testbed(tmp_path: Path) 
         hold("local", "20260101-second", root),
     ):
         pass
-    why = caught.value.problems[0].why
-    assert why is not None
+    why = known(caught.value.problems[0].why)
     assert why.startswith(f"run 20260101-first (process {os.getpid()}) measures on it")
 
 
@@ -607,9 +606,7 @@ def test_many_stay_as_they_are(tmp_path_factory: pytest.TempPathFactory) -> None
     assert limited(tmp_path_factory, f"{few} {few}")[0] == [few, few]
 
 
-def test_too_few_that_nobody_may_raise_are_named(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_too_few_that_nobody_may_raise_are_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     found, why = limited(tmp_path_factory, "64 64")
     assert found == [64, 64]
     assert why is not None

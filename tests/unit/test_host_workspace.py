@@ -354,10 +354,7 @@ def test_a_long_journal_stays_as_it_is_where_a_line_of_it_is_damaged_or_there_is
 
 
 def test_an_undo_of_another_version_is_told_and_not_dropped(tmp_path: Path) -> None:
-    with (
-        workspace("a test", tmp_path / "run") as place,
-        (place.folder / NAME).open("a") as file,
-    ):
+    with workspace("a test", tmp_path / "run") as place, (place.folder / NAME).open("a") as file:
         file.write('{"number": 7, "undo": {"kind": "mend-the-moon"}}\n')
     assert len(place.left) == 1
     assert "mend-the-moon" in place.left[0]

@@ -14,14 +14,7 @@ from typing import Any
 import pytest
 from exchanges import exchange
 from export_samples import KEY, case, exported, run_of
-from record_samples import (
-    case_record,
-    case_start,
-    goal_result,
-    run_end,
-    trial,
-    trial_line,
-)
+from record_samples import case_record, case_start, goal_result, run_end, trial, trial_line
 from round_models import round_of
 
 from vsperf.analysis.comparison import findings_in

@@ -451,9 +451,7 @@ def test_a_second_of_a_case_that_does_not_run_is_refused(tmp_path: Path) -> None
     assert f"a second of {KEY}, which is not running" in str(caught.value.problems[0].why)
 
 
-def test_each_second_is_a_row_with_units_in_the_headers(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_each_second_is_a_row_with_units_in_the_headers(capsys: pytest.CaptureFixture[str]) -> None:
     bare = Second(sample=second(3).sample)
 
     assert write_seconds([second(1), second(2), bare]) == 3

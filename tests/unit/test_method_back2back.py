@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from random import Random
 
 import pytest
-from bench_models import LOADS, FluidBench, figures, method
+from assertions import known
+from bench_models import ALL_SIZES, LOADS, FluidBench, counted, figures, method, word_on
 from search_models import LINE_RATE, case_of
 from simulated_cases import CAPACITY_FPS, behaving, session, simulated_case
 
@@ -17,10 +19,10 @@ from vsperf.analysis.answers import more_is_better
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.errors import SpecError
 from vsperf.methods.back2back import BufferTime
-from vsperf.methods.base import PLAIN, TrialOptions, loads_of
+from vsperf.methods.base import PLAIN, Method, TrialOptions, loads_of
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Ratio
-from vsperf.records.result import Level, Limit, Standard
+from vsperf.records.result import Level, Limit, SearchResult, Standard
 from vsperf.records.trial import Trial
 from vsperf.search.base import Budget
 from vsperf.search.highest import HighestPassing
@@ -83,15 +85,13 @@ class SimulatedBench(FluidBench):
 def test_the_corrected_burst_is_the_buffer_of_the_simulated_switch_exactly(size: int) -> None:
     loads = replace(LOADS, reference=CAPACITY_FPS)
     bench = SimulatedBench(CAPACITY_FPS, size, loads=loads)
-    asked = method(
-        "back2back", throughput=f"{CAPACITY_FPS}fps", step=1, repeats=2, max_burst="100ms"
-    )
+    fine = {"step": 1, "repeats": 2, "max_burst": "100ms"}
+    asked = method("back2back", throughput=f"{CAPACITY_FPS}fps", **fine)
 
     found = figures(asked.run(bench))
 
     assert found["burst"] == int(size / (1 - Fraction(CAPACITY_FPS, LINE_RATE)))
-    buffered = found["buffered"]
-    assert buffered is not None
+    buffered = known(found["buffered"])
     assert math.ceil(buffered) == size
 
 
@@ -118,23 +118,20 @@ def test_a_size_that_is_forwarded_at_the_maximum_rate_has_no_burst_length() -> N
     assert burst.reason == "not meaningful: the line rate, 14.88 Mfps, is forwarded without loss"
 
 
-@dataclass
-class StoppingBench(FluidBench):
-    """A generator that sends no more than 3 Mfps, whatever its cap was."""
-
-    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, options)
-        (way,) = trial.directions
-        sent = min(way.intended_frames, 3_000_000 * duration_ns // NANOSECONDS)
-        counted = {"sent_frames": sent, "received_frames": min(sent, way.received_frames)}
-        self.made[-1] = trial.model_copy(update={"directions": (way.model_copy(update=counted),)})
-        return self.made[-1]
+SOFT_CAP = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+"""On a virtual link, a generator that sends no more than 5 Mfps."""
 
 
 def test_a_rate_that_the_generator_never_reached_is_not_said_to_be_forwarded() -> None:
-    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+    def at_most_3m(trial: Trial) -> Trial:
+        """It sends no more than that, whatever its cap was."""
+        (way,) = trial.directions
+        sent = min(way.intended_frames, 3_000_000 * trial.duration_ns // NANOSECONDS)
+        return counted(trial, sent_frames=sent, received_frames=min(sent, way.received_frames))
 
-    result = method("back2back").run(StoppingBench(9_000_000, 4000, loads=loads))
+    bench = FluidBench(9_000_000, 4000, loads=SOFT_CAP, shown=at_most_3m)
+
+    result = method("back2back").run(bench)
 
     (burst,) = result.figures
     assert result.goals[0].upper_fps is None
@@ -156,9 +153,7 @@ def test_a_throughput_that_was_given_is_named_where_it_is_all_that_is_known() ->
 
 
 def test_where_the_generator_is_the_limit_nothing_is_said_of_the_switch() -> None:
-    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
-
-    result = method("back2back").run(FluidBench(9_000_000, 4000, loads=loads))
+    result = method("back2back").run(FluidBench(9_000_000, 4000, loads=SOFT_CAP))
 
     (burst,) = result.figures
     assert burst.value is None
@@ -166,15 +161,16 @@ def test_where_the_generator_is_the_limit_nothing_is_said_of_the_switch() -> Non
 
 
 def test_on_a_virtual_link_the_rate_of_the_bursts_is_the_maximum() -> None:
-    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
+    bench = FluidBench(4_000_000, 1000, loads=SOFT_CAP)
 
-    result = method("back2back", step=1, repeats=1).run(FluidBench(4_000_000, 1000, loads=loads))
+    result = method("back2back", step=1, repeats=1).run(bench)
 
     found = figures(result)
     assert found["buffered"] == pytest.approx(1000, rel=0.1)
     assert result.figures[0].at == "bursts at 5.000 Mfps, the cap of the generator"
 
 
+NINE = replace(LOADS, reference=9_000_000)
 SLOWER = replace(LOADS, maximum=10_000_000, generator_cap=10_000_000, reference=7_000_000)
 
 
@@ -202,50 +198,39 @@ def test_numbers_of_slower_bursts_are_not_held_against_those_of_the_standard() -
 
 def test_slower_bursts_on_a_cable_deviate_from_the_standard() -> None:
     asked = method("back2back", throughput="7Mfps")
-    case = case_of("mlr", search=asked)
+    result = asked.run(FluidBench(7_000_000, 5296, loads=SLOWER))
 
-    (found,) = asked.compliance(case, [64], asked.run(FluidBench(7_000_000, 5296, loads=SLOWER)))
+    level, deviations = word_on(Standard.RFC9004, asked, result)
 
-    assert found.level is Level.NOT
-    assert any(
-        "slower than the line rate" in one and "10.00 Mfps" in one for one in found.deviations
-    )
+    assert level is Level.NOT
+    assert any("slower than the line rate" in one and "10.00 Mfps" in one for one in deviations)
 
 
 def test_where_there_is_no_cable_bursts_are_as_fast_as_they_can_be() -> None:
     asked = method("back2back", throughput="7Mfps")
     result = asked.run(FluidBench(7_000_000, 5296, loads=replace(SLOWER, virtual=True)))
 
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
-
     assert "buffer_time" in figures(result)
-    assert not any("line rate" in one for one in found.deviations)
-
-
-class LossyOnce(FluidBench):
-    """The first trial at the highest load loses nearly half of its frames."""
-
-    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-        found = super().trial(load_fps, duration_ns, options)
-        top = [one for one in self.made if one.load_fps == self.loads.maximum]
-        if len(top) == 1 and top[0] is found:
-            (way,) = found.directions
-            lossy = way.model_copy(update={"received_frames": way.sent_frames * 54 // 100})
-            self.made[-1] = found.model_copy(update={"directions": (lossy,)})
-        return self.made[-1]
+    assert not any("line rate" in one for one in word_on(Standard.RFC9004, asked, result)[1])
 
 
 def test_a_cap_is_not_said_to_pass_without_loss_where_a_trial_at_it_lost_frames() -> None:
-    loads = replace(LOADS, maximum=5_000_000, generator_cap=5_000_000, virtual=True)
-    bench = LossyOnce(9_000_000, 4000, loads=loads)
+    at_the_cap = count()
+
+    def lossy_once(trial: Trial) -> Trial:
+        """The first trial at the highest load loses nearly half of its frames."""
+        if trial.load_fps != SOFT_CAP.maximum or next(at_the_cap):
+            return trial
+        return counted(trial, received_frames=trial.directions[0].sent_frames * 54 // 100)
+
+    bench = FluidBench(9_000_000, 4000, loads=SOFT_CAP, shown=lossy_once)
     asked = method("back2back", throughput_duration="1s", throughput_sum="5s")
 
     (burst,) = asked.run(bench).figures
 
     assert burst.value is None
     assert "without loss" not in burst.reason
-    said = re.search(r"nothing was lost in (\d+) of (\d+) trials", burst.reason)
-    assert said is not None
+    said = known(re.search(r"nothing was lost in (\d+) of (\d+) trials", burst.reason))
     at_top = [trial for trial in bench.made if trial.load_fps == 5_000_000]
     assert int(said[2]) == int(said[1]) + 1 == len(at_top)
     assert "up to 46" in burst.reason
@@ -262,7 +247,7 @@ def test_bursts_that_pass_at_the_longest_make_the_result_invalid() -> None:
 
 
 def test_a_search_that_the_time_cuts_short_gives_the_repeats_that_it_has() -> None:
-    bench = FluidBench(9_000_000, 4000, loads=replace(LOADS, reference=9_000_000))
+    bench = FluidBench(9_000_000, 4000, loads=NINE)
     bench.budget = Budget(60 * NANOSECONDS)
     asked = method("back2back", throughput="9Mfps", repeats=1000, max_burst="30s")
 
@@ -287,26 +272,39 @@ def test_a_mix_of_sizes_is_refused() -> None:
 
 def test_where_one_step_already_loses_there_is_an_upper_bound_and_no_buffer() -> None:
     """0 frames and 0 ns would be numbers that nobody measured."""
-    loads = replace(LOADS, reference=9_000_000)
     asked = method("back2back", throughput="9Mfps")
-    result = asked.run(FluidBench(9_000_000, 5, loads=loads))
+    result = asked.run(FluidBench(9_000_000, 5, loads=NINE))
 
     (burst,) = result.figures
     assert (burst.value, burst.upper, burst.text) == (None, 100, "< 100 frames")
     assert burst.limit is Limit.DUT
     assert burst.reason.startswith("even 100 frames lose some")
     assert "a smaller search.step" in burst.reason
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
-    assert "there is no burst length" in found.deviations
+    assert "there is no burst length" in word_on(Standard.RFC9004, asked, result)[1]
+
+
+def ended_early(trial: Trial) -> Trial:
+    """A generator that falls short of long bursts: what is lost of them it did not send."""
+    return counted(trial, sent_frames=trial.directions[0].received_frames)
 
 
 def test_where_the_generator_ends_the_shortest_burst_there_is_no_bound_at_all() -> None:
-    loads = replace(LOADS, reference=9_000_000)
-    result = method("back2back", throughput="9Mfps").run(ShortBench(9_000_000, 5, loads=loads))
+    bench = FluidBench(9_000_000, 5, loads=NINE, shown=ended_early)
 
-    (burst,) = result.figures
+    (burst,) = method("back2back", throughput="9Mfps").run(bench).figures
+
     assert (burst.value, burst.upper, burst.text) == (None, None, "no answer")
     assert burst.limit is Limit.GENERATOR
+
+
+def test_a_burst_that_the_generator_ended_is_a_lower_bound() -> None:
+    bench = FluidBench(9_000_000, 4000, loads=NINE, shown=ended_early)
+
+    result = method("back2back", throughput="9Mfps").run(bench)
+
+    found = {figure.name: figure for figure in result.figures}
+    assert found["burst"].limit is Limit.GENERATOR
+    assert {name: figure.text[0] for name, figure in found.items()} == dict.fromkeys(found, "≥")
 
 
 @pytest.mark.parametrize(("repeats", "found"), [(0, 400), (1, 900)])
@@ -340,39 +338,34 @@ def test_much_loss_is_not_tried_again() -> None:
     assert tried == [1]
 
 
+def strict() -> tuple[Method, SearchResult]:
+    """Return a search with trials as long as the standard says, and what it finds."""
+    asked = method("back2back", throughput_duration="60s", throughput_sum="60s")
+    return asked, asked.run(FluidBench(9_000_000, 4000))
+
+
 def test_compliance_names_what_is_missing() -> None:
-    case = case_of("mlr", search=method("back2back"))
+    asked = method("back2back")
 
-    result = case.search.run(FluidBench(9_000_000, 4000))  # type: ignore[attr-defined]
-    (found,) = case.search.compliance(case, [64], result)  # type: ignore[attr-defined]
+    level, deviations = word_on(Standard.RFC9004, asked, asked.run(FluidBench(9_000_000, 4000)))
 
-    assert found.standard is Standard.RFC9004
-    assert found.level is Level.NOT
-    assert "trial duration 1s instead of 60s" in found.deviations
+    assert level is Level.NOT
+    assert "trial duration 1s instead of 60s" in deviations
 
 
 def test_a_strict_search_is_compliant() -> None:
-    asked = method("back2back", throughput_duration="60s", throughput_sum="60s")
-    case = case_of("mlr", search=asked)
-
-    result = asked.run(FluidBench(9_000_000, 4000))
-
-    (found,) = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
-    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+    found = word_on(Standard.RFC9004, *strict(), sizes=ALL_SIZES)
+    assert found == (Level.UNCONDITIONAL, ())
 
 
 def test_a_burst_of_which_nobody_counted_where_frames_were_lost_is_not_the_switchs() -> None:
-    asked = method("back2back", throughput_duration="60s", throughput_sum="60s")
-    result = asked.run(FluidBench(9_000_000, 4000))
+    asked, result = strict()
     burst = result.figures[0].model_copy(update={"limit": Limit.UNCOUNTED})
     result = result.model_copy(update={"figures": (burst, *result.figures[1:])})
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
-    )
+    found = word_on(Standard.RFC9004, asked, result, sizes=ALL_SIZES)
 
-    assert found.level is Level.NOT
-    assert found.deviations == ("nobody counted where the missing frames were lost",)
+    assert found == (Level.NOT, ("nobody counted where the missing frames were lost",))
 
 
 def test_the_rate_of_the_burst_stands_beside_every_number() -> None:
@@ -393,23 +386,3 @@ def test_directions_with_unequal_loads_are_refused() -> None:
     uneven = case_of("mlr").traffic.model_copy(update={"reverse_load": Ratio.parse("50%")})
     with pytest.raises(SpecError, match="in reverse"):
         loads_of(case_of("mlr", traffic=uneven, search=method("back2back")))
-
-
-@dataclass
-class ShortBench(FluidBench):
-    """A generator that falls short of long bursts: what is lost of them it did not send."""
-
-    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, options)
-        (way,) = trial.directions
-        unsent = way.model_copy(update={"sent_frames": way.received_frames})
-        return trial.model_copy(update={"directions": (unsent,)})
-
-
-def test_a_burst_that_the_generator_ended_is_a_lower_bound() -> None:
-    loads = replace(LOADS, reference=9_000_000)
-    result = method("back2back", throughput="9Mfps").run(ShortBench(9_000_000, 4000, loads=loads))
-
-    found = {figure.name: figure for figure in result.figures}
-    assert found["burst"].limit is Limit.GENERATOR
-    assert {name: figure.text[0] for name, figure in found.items()} == dict.fromkeys(found, "≥")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import takewhile
+from typing import Any
 
 import pytest
 from bench_models import LOADS, FluidBench, UnevenBench, figures, method
@@ -143,23 +144,20 @@ def test_where_searches_differ_latency_is_said_to_be_at_half_of_the_lowest_rate(
     assert first.at.endswith(", half of the lowest flow set-up rate of a search")
 
 
-def test_a_switch_that_knew_the_flows_says_nothing_on_new_ones() -> None:
-    bench = UpcallBench(80_000, loads=NEW, looked_up=Fraction(1, 100))
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"looked_up": Fraction(1, 100)}, "its rules do not tell them apart"),
+        ({"not_kept": 8_000}, "has no room for the others"),
+    ],
+)
+def test_a_switch_that_knew_the_flows_or_had_no_room_for_them_says_nothing_on_new_ones(
+    change: dict[str, Any], reason: str
+) -> None:
+    (figure,) = method("flow_setup").run(UpcallBench(80_000, loads=NEW, **change)).figures
 
-    (figure,) = method("flow_setup").run(bench).figures
-
-    assert figure.value is None
-    assert figure.limit is Limit.UNKNOWN
-    assert "its rules do not tell them apart" in figure.reason
-
-
-def test_a_switch_that_had_no_room_for_the_flows_says_nothing_either() -> None:
-    bench = UpcallBench(80_000, loads=NEW, not_kept=8_000)
-
-    (figure,) = method("flow_setup").run(bench).figures
-
-    assert figure.value is None
-    assert "has no room for the others" in figure.reason
+    assert (figure.value, figure.limit) == (None, Limit.UNKNOWN)
+    assert reason in figure.reason
 
 
 def test_few_flows_are_refused() -> None:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
+from typing import Any
 
 import pytest
-from bench_models import LOADS, FluidBench, UnevenBench, figures, method
+from bench_models import (
+    ALL_SIZES,
+    LOADS,
+    FluidBench,
+    UnevenBench,
+    counted,
+    figures,
+    method,
+    with_way_back,
+    word_on,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -14,11 +27,11 @@ from search_models import LINE_RATE, case_of
 
 from vsperf.engine.criteria import outcome_of
 from vsperf.errors import SpecError
-from vsperf.methods.base import PLAIN, Method, TrialOptions, loads_of
+from vsperf.methods.base import PLAIN, TrialOptions, loads_of
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import encode
-from vsperf.records.result import Compliance, Level, Limit, SearchResult, Standard
+from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Direction, Purpose, Trial
 from vsperf.search.base import Budget
@@ -87,21 +100,16 @@ NO_NEW_NETWORK = "the tagged frames went where all others did, to no new network
 def test_the_book_s_own_times_comply_but_for_the_tag_to_a_new_network() -> None:
     asked = method("latency")
     result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
-    case = case_of("mlr", search=asked)
 
-    rfc2544, rfc8219, _ = asked.compliance(case, [64, 128, 256, 512, 1024, 1280, 1518], result)
-
-    assert (rfc2544.level, rfc2544.deviations) == (Level.CONDITIONAL, (NO_NEW_NETWORK,))
-    assert rfc8219.level is Level.UNCONDITIONAL
-
-
-def test_a_single_frame_size_weakens_the_word_on_both_standards() -> None:
-    asked = method("latency")
-    result = asked.run(FluidBench(5_000_000, latencies_ns=FRAMES))
-
-    for found in asked.compliance(case_of("mlr", search=asked), [64], result)[:2]:
-        assert found.level is Level.CONDITIONAL
-        assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(found.deviations)
+    assert word_on(Standard.RFC2544, asked, result, sizes=ALL_SIZES) == (
+        Level.CONDITIONAL,
+        (NO_NEW_NETWORK,),
+    )
+    assert word_on(Standard.RFC8219, asked, result, sizes=ALL_SIZES)[0] is Level.UNCONDITIONAL
+    for standard in (Standard.RFC2544, Standard.RFC8219):
+        level, deviations = word_on(standard, asked, result)
+        assert level is Level.CONDITIONAL
+        assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(deviations), "a single size"
 
 
 def test_a_tag_after_the_end_of_the_stream_is_refused() -> None:
@@ -119,92 +127,66 @@ def test_trials_that_lost_frames_are_told_and_comply_with_nothing() -> None:
         assert "lost in 20 trials" in "; ".join(found.deviations)
 
 
-def under_tst009(result: SearchResult, asked: Method) -> Compliance:
+def under_tst009(frames: Sequence[int] = FRAMES, **settings: Any) -> tuple[Level, tuple[str, ...]]:
     """Return the word on TST 009."""
-    found = asked.compliance(case_of("mlr", search=asked), [64], result)
-    return next(one for one in found if one.standard is Standard.TST009)
+    asked = method("latency", **settings)
+    loads = GIVEN if settings else LOADS
+    result = asked.run(FluidBench(5_000_000, latencies_ns=frames, loads=loads))
+    return word_on(Standard.TST009, asked, result)
 
 
 def test_the_delay_of_all_frames_is_held_against_tst_009() -> None:
     """Where the throughput comes from and which frames count weakens the word, no more."""
-    asked = method("latency")
-
-    found = under_tst009(asked.run(FluidBench(5_000_000, latencies_ns=FRAMES)), asked)
-
-    assert found.level is Level.CONDITIONAL
-    assert found.deviations == (
+    deviations = (
         "the throughput was looked for by a multiple loss ratio search, not by one of its own",
         "frames of the first 1m do not count for it",
     )
+    assert under_tst009() == (Level.CONDITIONAL, deviations)
 
 
 def test_all_frames_at_a_throughput_that_was_given_are_told_so() -> None:
-    asked = method("latency", throughput="5Mfps", tag_after="0s")
-    bench = FluidBench(5_000_000, latencies_ns=FRAMES, loads=GIVEN)
-
-    found = under_tst009(asked.run(bench), asked)
-
-    assert found.level is Level.CONDITIONAL
-    assert found.deviations == ("the throughput was given, not measured here",)
+    deviations = ("the throughput was given, not measured here",)
+    assert under_tst009(throughput="5Mfps", tag_after="0s") == (Level.CONDITIONAL, deviations)
 
 
 def test_short_trials_at_a_share_of_the_throughput_do_not_comply_with_tst_009() -> None:
-    asked = method("latency", throughput="5Mfps", duration="2s", tag_after="1s", load="50%")
-    bench = FluidBench(5_000_000, latencies_ns=FRAMES, loads=GIVEN)
-
-    found = under_tst009(asked.run(bench), asked)
-
-    assert found.level is Level.NOT
-    assert found.deviations == (
+    deviations = (
         "trial duration 2s instead of 60s",
         "the throughput was given, not measured here",
         "at 50% of the throughput, not at all of it",
         "frames of the first 1s do not count for it",
     )
+    found = under_tst009(throughput="5Mfps", duration="2s", tag_after="1s", load="50%")
+    assert found == (Level.NOT, deviations)
 
 
 def test_without_a_distribution_there_is_no_delay_to_comply_with() -> None:
-    asked = method("latency", throughput="5Mfps")
-    bench = FluidBench(5_000_000, latencies_ns=FRAMES[:499], loads=GIVEN)
+    level, deviations = under_tst009(FRAMES[:499], throughput="5Mfps")
 
-    found = under_tst009(asked.run(bench), asked)
-
-    assert found.level is Level.NOT
     missing = ("worst case latency", "delay variation", "mean latency")
-    assert found.deviations[:3] == tuple(f"there is no {name}" for name in missing)
-
-
-class TwoWays(FluidBench):
-    """The way back takes three times as long."""
-
-    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-        (way,) = super().trial(load_fps, duration_ns, options).directions
-        back = way.model_copy(update={"name": "phy1 to phy0", "first_latency_ns": 3 * FRAMES[0]})
-        self.made[-1] = self.made[-1].model_copy(update={"directions": (way, back)})
-        return self.made[-1]
+    assert level is Level.NOT
+    assert deviations[:3] == tuple(f"there is no {name}" for name in missing)
 
 
 def test_tagged_frames_of_both_directions_are_averaged() -> None:
-    bench = TwoWays(5_000_000, loads=GIVEN, latencies_ns=FRAMES)
+    bench = FluidBench(5_000_000, loads=GIVEN, latencies_ns=FRAMES)
+    bench.shown = lambda trial: with_way_back(trial, first_latency_ns=3 * FRAMES[0])
 
     found = figures(method("latency", throughput="5Mfps").run(bench))
 
     assert found["tagged_latency"] == 2 * FRAMES[0]
 
 
-class LosesLater(FluidBench):
-    """Loses a frame in some of the trials that are made at the throughput, the first ones."""
+def losing(lossy: int) -> Callable[[Trial], Trial]:
+    """Lose a frame in the first ones of the trials that are made at the throughput."""
+    later = count(1)
 
-    lossy: int = 1
+    def shown(trial: Trial) -> Trial:
+        if trial.purpose is not Purpose.LATENCY or next(later) > lossy:
+            return trial
+        return counted(trial, received_frames=trial.directions[0].received_frames - 1)
 
-    def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-        trial = super().trial(load_fps, duration_ns, options)
-        later = sum(one.purpose is Purpose.LATENCY for one in self.made)
-        if 0 < later <= self.lossy:
-            (way,) = trial.directions
-            fewer = way.model_copy(update={"received_frames": way.received_frames - 1})
-            self.made[-1] = trial.model_copy(update={"directions": (fewer,)})
-        return self.made[-1]
+    return shown
 
 
 TAKEN_FOR_GRANTED = {"throughput_duration": "60s", "throughput_sum": "60s", "duration": "60s"}
@@ -226,8 +208,7 @@ def test_trials_at_a_throughput_may_take_it_back_by_the_rule_that_found_it(
 ) -> None:
     tagged = {"tag_after": "2s"} if kind == "latency" else {}
     wanted = method(kind, **asked, **tagged, repeats=5)
-    bench = LosesLater(5_000_000, latencies_ns=FRAMES)
-    bench.lossy = lossy
+    bench = FluidBench(5_000_000, latencies_ns=FRAMES, shown=losing(lossy))
 
     (goal,) = (result := wanted.run(bench)).goals
 
@@ -254,10 +235,10 @@ class SleepyBench(FluidBench):
     asleep_after_ns: int = 50_000_000
     wakes_ns: int = 1_000_000
     lost_asleep: int = 0
-    seen: list[TrialOptions] = field(default_factory=list)
+    asked_for: list[TrialOptions] = field(default_factory=list)
 
     def _stepped(self, options: TrialOptions) -> Trial:
-        self.seen.append(options)
+        self.asked_for.append(options)
         before, silence, after = options.steps
         asleep = silence.duration_ns >= self.asleep_after_ns
         sent = before.frames + silence.frames + after.frames
@@ -299,8 +280,8 @@ def test_nothing_but_one_frame_comes_in_the_silence(silence: str) -> None:
     result = wanted.run(bench)
     (goal,) = result.goals
     assert goal.lower_fps is not None
-    assert len(bench.seen) == 3
-    for options in bench.seen:
+    assert len(bench.asked_for) == 3
+    for options in bench.asked_for:
         before, silent, after = options.steps
         assert (before.frames, silent.frames, after.frames) == (500, 1, 500)
         assert before.load_fps == after.load_fps == round(goal.lower_fps / 4)
@@ -393,10 +374,7 @@ def test_the_loss_curve_ends_with_two_loads_without_loss() -> None:
     )
 
 
-@given(
-    capacity=st.integers(LOADS.minimum, LOADS.maximum),
-    step=st.sampled_from([1, 5, 10, 20]),
-)
+@given(capacity=st.integers(LOADS.minimum, LOADS.maximum), step=st.sampled_from([1, 5, 10, 20]))
 def test_a_loss_curve_is_that_of_the_switch_whatever_it_can_do(capacity: int, step: int) -> None:
     result = method("loss", step=f"{step}%").run(FluidBench(capacity))
 
@@ -446,27 +424,16 @@ def test_a_curve_is_cut_short_by_the_time() -> None:
     assert not result.complete
 
 
+SLOW = FluidBench(LINE_RATE // 2)
+
+
 def test_steps_above_a_tenth_do_not_comply() -> None:
     asked = method("loss", step="20%", duration="60s")
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64], asked.run(FluidBench(LINE_RATE // 2))
-    )
+    level, deviations = word_on(Standard.RFC2544, asked, asked.run(SLOW))
 
-    assert found.level is Level.NOT
-    assert "steps of 20% instead of at most 10% (section 26.3)" in found.deviations
-
-
-def test_the_loss_rate_in_full_complies_but_for_the_frame_sizes() -> None:
-    asked = method("loss", duration="60s")
-
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked),
-        [64, 128, 256, 512, 1024, 1280, 1518],
-        asked.run(FluidBench(LINE_RATE // 2)),
-    )
-
-    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
+    assert level is Level.NOT
+    assert "steps of 20% instead of at most 10% (section 26.3)" in deviations
 
 
 @pytest.mark.parametrize(
@@ -478,12 +445,27 @@ def test_a_virtual_link_has_no_line_rate_that_could_pass(virtual: bool, reason: 
     assert (result.loads[0].limit, result.loads[0].reason) == (Limit.LINK, reason)
 
 
-SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
+SWEEPS = pytest.mark.parametrize(
+    ("kind", "duration", "standard"),
+    [("loss", "60s", Standard.RFC2544), ("forwarding", "30s", Standard.RFC2889)],
+)
+"""What goes through loads downwards, with trials as long as its standard says."""
 
 
-@pytest.mark.parametrize(("kind", "duration"), [("loss", "60s"), ("forwarding", "30s")])
+@SWEEPS
+def test_a_sweep_in_full_over_all_frame_sizes_complies(
+    kind: str, duration: str, standard: Standard
+) -> None:
+    asked = method(kind, duration=duration)
+
+    found = word_on(standard, asked, asked.run(SLOW), sizes=ALL_SIZES)
+
+    assert found == (Level.UNCONDITIONAL, ())
+
+
+@SWEEPS
 def test_a_sweep_that_begins_at_the_cap_of_the_generator_does_not_begin_at_the_line_rate(
-    kind: str, duration: str
+    kind: str, duration: str, standard: Standard
 ) -> None:
     """Whoever loses frames there: nobody saw what became of more."""
     asked = method(kind, duration=duration)
@@ -491,10 +473,9 @@ def test_a_sweep_that_begins_at_the_cap_of_the_generator_does_not_begin_at_the_l
     result = asked.run(bench)
     assert result.loads[0].limit is Limit.DUT
 
-    (found,) = asked.compliance(case_of("mlr", search=asked), SIZES, result)
+    found = word_on(standard, asked, result, sizes=ALL_SIZES)
 
-    assert found.level is Level.NOT
-    assert found.deviations == ("the generator could not offer the highest load",)
+    assert found == (Level.NOT, ("the generator could not offer the highest load",))
 
 
 @pytest.mark.parametrize(
@@ -504,19 +485,16 @@ def test_a_sweep_that_begins_at_the_cap_of_the_generator_does_not_begin_at_the_l
         (Limit.UNCOUNTED, "nobody counted where missing frames were lost"),
     ],
 )
-@pytest.mark.parametrize(("kind", "duration"), [("loss", "60s"), ("forwarding", "30s")])
+@SWEEPS
 def test_loss_that_is_not_the_switchs_is_no_loss_rate_of_it(
-    kind: str, duration: str, limit: Limit, whose: str
+    kind: str, duration: str, standard: Standard, limit: Limit, whose: str
 ) -> None:
     asked = method(kind, duration=duration)
-    result = asked.run(FluidBench(LINE_RATE // 2))
+    result = asked.run(SLOW)
     loads = tuple(one.model_copy(update={"limit": limit}) for one in result.loads)
+    result = result.model_copy(update={"loads": loads})
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), SIZES, result.model_copy(update={"loads": loads})
-    )
-
-    assert (found.level, found.deviations) == (Level.NOT, (whose,))
+    assert word_on(standard, asked, result, sizes=ALL_SIZES) == (Level.NOT, (whose,))
 
 
 def test_the_maximum_forwarding_rate_may_lie_below_the_highest_load() -> None:
@@ -548,18 +526,6 @@ def test_forwarding_ends_where_lower_loads_cannot_let_more_pass() -> None:
     assert figures(result)["mfr"] == 10_000_000
 
 
-def test_forwarding_rates_in_trials_of_30s_comply() -> None:
-    asked = method("forwarding")
-
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked),
-        [64, 128, 256, 512, 1024, 1280, 1518],
-        asked.run(FluidBench(10_000_000)),
-    )
-
-    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
-
-
 @pytest.mark.parametrize(
     ("asked", "budget", "deviation"),
     [
@@ -573,10 +539,10 @@ def test_forwarding_rates_of_half_a_sweep_do_not_comply(
     forwarding = method("forwarding", **asked)
     result = forwarding.run(FluidBench(1_000_000, budget=budget))
 
-    (found,) = forwarding.compliance(case_of("mlr", search=forwarding), [64], result)
+    level, deviations = word_on(Standard.RFC2889, forwarding, result)
 
-    assert found.level is Level.NOT
-    assert deviation in found.deviations
+    assert level is Level.NOT
+    assert deviation in deviations
 
 
 def test_the_most_that_passed_is_told_of_the_loads_that_were_tried() -> None:

@@ -11,24 +11,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_models import LOADS, FluidBench, UnevenBench, figures, method
+from bench_models import (
+    ALL_SIZES,
+    LOADS,
+    FluidBench,
+    counted,
+    figures,
+    method,
+    with_way_back,
+    word_on,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from record_samples import case_record, planned, view_of
-from search_models import LINE_RATE, POLICY, case_of
+from search_models import LINE_RATE, POLICY
 
 from vsperf.analysis.comparison import findings_in
 from vsperf.drivers.generators.base import OnSample, TrialRequest
 from vsperf.engine import disturb
 from vsperf.engine.criteria import outcome_of
-from vsperf.engine.disturb import run_trial
+from vsperf.engine.disturb import Happened, run_trial
 from vsperf.engine.events import Parts, action_of
 from vsperf.engine.measurer import Measurer
 from vsperf.engine.standing import NoSession
 from vsperf.engine.watch import Watch
 from vsperf.errors import ComponentError
-from vsperf.methods.base import PLAIN, TrialOptions
+from vsperf.methods.base import TrialOptions
 from vsperf.methods.events import known_events
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
@@ -41,13 +50,16 @@ from vsperf.search.base import Budget
 # RFC 6201: both ways to tell how long a switch was away.
 
 
+ONE_M = replace(LOADS, reference=1_000_000)
+
+
 def bench(killed_ns: int | None = 3 * NANOSECONDS) -> FluidBench:
     outages: dict[str, int | None] = {
         "restart-switch": NANOSECONDS,
         "kill-switch": killed_ns,
         "reboot-vnfs": 9 * NANOSECONDS,
     }
-    return FluidBench(1_000_000, outages_ns=outages, loads=replace(LOADS, reference=1_000_000))
+    return FluidBench(1_000_000, outages_ns=outages, loads=ONE_M)
 
 
 def test_both_methods_find_the_outage_of_each_event() -> None:
@@ -61,8 +73,7 @@ def test_both_methods_find_the_outage_of_each_event() -> None:
 
 
 @given(
-    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS),
-    capacity=st.integers(100_000, LOADS.maximum),
+    outage_ns=st.integers(1_000_000, 40 * NANOSECONDS), capacity=st.integers(100_000, LOADS.maximum)
 )
 def test_whatever_the_outage_both_methods_find_it(outage_ns: int, capacity: int) -> None:
     loads = replace(LOADS, reference=capacity)
@@ -89,17 +100,10 @@ def test_whatever_the_outage_both_methods_find_it(outage_ns: int, capacity: int)
 def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
     """An outage of n lost frames lasts from the frame before them to the one behind."""
 
-    class Keeping(FluidBench):
-        """So many frames of the outage come later; below 0, more are lost beside it."""
-
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            (way,) = trial.directions
-            counted = way.model_copy(update={"received_frames": way.received_frames + kept})
-            return trial.model_copy(update={"directions": (counted,)})
-
-    loads = replace(LOADS, reference=1_000_000)
-    stand = Keeping(1_000_000, outages_ns={"restart-switch": NANOSECONDS}, loads=loads)
+    stand = bench()
+    stand.shown = lambda trial: counted(
+        trial, received_frames=trial.directions[0].received_frames + kept
+    )
     asked = method("reset", throughput="1Mfps", events=["restart-switch"])
 
     found = {figure.name: figure for figure in asked.run(stand).figures}
@@ -113,23 +117,17 @@ def test_a_difference_of_one_gap_is_none(kept: int, said: str) -> None:
 def test_an_outage_in_which_the_generator_stood_still_is_not_the_switchs(
     still_ms: int, limit: Limit
 ) -> None:
-    class Stalling(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            gap = GeneratorActivity(longest_gap_ns=still_ms * 1_000_000)
-            trial = super().trial(load_fps, duration_ns, options)
-            return trial.model_copy(update={"generator": gap})
-
-    loads = replace(LOADS, reference=1_000_000)
-    stand = Stalling(1_000_000, outages_ns={"kill-switch": NANOSECONDS}, loads=loads)
+    gap = GeneratorActivity(longest_gap_ns=still_ms * 1_000_000)
+    stand = bench(NANOSECONDS)
+    stand.shown = lambda trial: trial.model_copy(update={"generator": gap})
     asked = method("reset", throughput="1Mfps", events=["kill-switch"])
     result = asked.run(stand)
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    _, deviations = word_on(Standard.RFC6201, asked, result)
 
+    stood = limit is Limit.HOST
     assert result.figures[0].limit is limit
-    assert ("stood still for up to 100.0 ms" in result.figures[0].reason) is (limit is Limit.HOST)
-    assert ("the host limited the result, not the switch" in found.deviations) is (
-        limit is Limit.HOST
-    )
+    assert ("stood still for up to 100.0 ms" in result.figures[0].reason) is stood
+    assert ("the host limited the result, not the switch" in deviations) is stood
 
 
 def test_a_reboot_of_the_vnfs_is_limited_by_them() -> None:
@@ -162,16 +160,6 @@ def test_the_share_of_the_throughput_is_what_is_offered() -> None:
     assert {trial.reference for trial in stand.made} == {"50% of the throughput given"}
 
 
-def test_a_short_trial_does_not_comply() -> None:
-    asked = method("reset", throughput="1Mfps", duration="12s", load="50%")
-
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], asked.run(bench()))
-
-    assert found.level is Level.NOT
-    assert "3s of traffic before the event, not 15s" in found.deviations
-    assert "50% of the throughput is offered, not all of it" in found.deviations
-
-
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
@@ -187,36 +175,46 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], why: s
 
 
 def test_loss_is_time_at_the_load_that_each_direction_is_offered() -> None:
-    class SlowWayBack(UnevenBench):
-        """The reverse direction stays away for twice as long."""
+    def slow_way_back(trial: Trial) -> Trial:
+        """The reverse direction is offered half of the load, and stays away for twice as long."""
+        (way,) = trial.directions
+        sent, lost = way.sent_frames // 2, 2 * (way.lost_frames // 2)
+        counters = {"intended_frames": sent, "sent_frames": sent, "received_frames": sent - lost}
+        return with_way_back(trial, **counters, longest_silence_ns=2 * NANOSECONDS)
 
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            forward, reverse = trial.directions
-            more = 2 * reverse.lost_frames
-            slow = {"received_frames": reverse.sent_frames - more, "longest_silence_ns": 2 * 10**9}
-            ways = (forward, reverse.model_copy(update=slow))
-            return trial.model_copy(update={"directions": ways})
+    stand = bench()
+    stand.shown = slow_way_back
 
-    stand = SlowWayBack(1_000_000, outages_ns={"restart-switch": NANOSECONDS})
-    asked = method("reset", throughput="1Mfps", events=["restart-switch"])
-    stand.loads = replace(LOADS, reference=1_000_000)
-
-    found = figures(asked.run(stand))
+    found = figures(method("reset", throughput="1Mfps", events=["restart-switch"]).run(stand))
 
     assert found["restart_time"] == 2 * NANOSECONDS
     assert found["restart_lost_time"] == pytest.approx(2 * NANOSECONDS)
 
 
-def test_times_that_nobody_found_comply_with_nothing() -> None:
-    asked = method("reset", throughput="1Mfps", events=["kill-switch"])
+@pytest.mark.parametrize(
+    ("settings", "killed_ns", "deviations"),
+    [
+        (
+            {"duration": "12s", "load": "50%"},
+            NANOSECONDS,
+            [
+                "3s of traffic before the event, not 15s",
+                "50% of the throughput is offered, not all of it",
+            ],
+        ),
+        ({"events": ["kill-switch"]}, None, ["there is no kill time"]),
+    ],
+    ids=["a short trial at a share", "times that nobody found"],
+)
+def test_what_does_not_comply_with_rfc6201_says_why(
+    settings: dict[str, Any], killed_ns: int | None, deviations: list[str]
+) -> None:
+    asked = method("reset", throughput="1Mfps", **settings)
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64], asked.run(bench(killed_ns=None))
-    )
+    level, found = word_on(Standard.RFC6201, asked, asked.run(bench(killed_ns)))
 
-    assert found.level is Level.NOT
-    assert "there is no kill time" in found.deviations
+    assert level is Level.NOT
+    assert set(found) >= set(deviations)
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 4])
@@ -259,21 +257,17 @@ def test_whatever_a_switch_can_do_and_takes_to_recover_is_found(
     assert figure.value == recovery_ns
 
 
-def test_where_the_generators_own_rings_lost_the_overload_the_switch_recovered_from_nothing() -> (
-    None
-):
-    class Behind(FluidBench):
-        def _stepped(self, options: TrialOptions) -> Trial:
-            busy = GeneratorActivity(behind_ns=100 * NANOSECONDS)
-            return super()._stepped(options).model_copy(update={"generator": busy})
-
+def test_where_the_generators_own_rings_lost_the_overload_nothing_is_said_of_the_switch() -> None:
+    busy = GeneratorActivity(behind_ns=100 * NANOSECONDS)
+    stand = FluidBench(5_000_000, 1000, recovery_ns=1_000_000, loads=GIVEN)
+    stand.shown = lambda trial: trial.model_copy(update={"generator": busy})
     asked = method("recovery", throughput="5Mfps")
-    result = asked.run(Behind(5_000_000, 1000, recovery_ns=1_000_000, loads=GIVEN))
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    result = asked.run(stand)
+    level, deviations = word_on(Standard.RFC2544, asked, result)
 
     assert result.figures[0].limit is Limit.GENERATOR
-    assert found.level is Level.NOT
-    assert "the generator limited the result, not the switch" in found.deviations
+    assert level is Level.NOT
+    assert "the generator limited the result, not the switch" in deviations
 
 
 @pytest.mark.parametrize("recovery_ns", [0, 1_000_000, NANOSECONDS])
@@ -307,49 +301,49 @@ def test_what_forwards_the_highest_load_cannot_be_overloaded() -> None:
     assert "nothing overloads it" in figure.reason
 
 
-def test_a_load_that_was_no_overload_tells_nothing() -> None:
-    """The buffer takes all that is too much."""
-    bench = FluidBench(5_000_000, 10**9, loads=GIVEN)
+@pytest.mark.parametrize(
+    ("buffer_frames", "recovery_ns", "reason"),
+    [
+        (10**9, 0, "nothing was lost above the throughput"),
+        (0, 60 * NANOSECONDS - 1, "frames were lost to the end of the lower load"),
+    ],
+    ids=["the buffer takes all that is too much", "loss never ends"],
+)
+def test_without_a_last_loss_after_the_overload_there_is_no_recovery_time(
+    buffer_frames: int, recovery_ns: int, reason: str
+) -> None:
+    bench = FluidBench(5_000_000, buffer_frames, recovery_ns=recovery_ns, loads=GIVEN)
 
     (figure,) = method("recovery", throughput="5Mfps").run(bench).figures
 
     assert figure.value is None
-    assert figure.reason == "in 5 of 5 trials nothing was lost above the throughput"
+    assert figure.reason.startswith(f"in 5 of 5 trials {reason}")
 
 
-def test_the_standard_s_own_shares_and_times_comply() -> None:
-    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+STRICT: dict[str, Any] = {"throughput_duration": "60s", "throughput_sum": "60s"}
+
+
+def test_the_standard_s_own_shares_and_times_comply_and_a_size_left_out_is_named() -> None:
+    asked = method("recovery", **STRICT)
     result = asked.run(FluidBench(5_000_000))
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
-    )
+    found = word_on(Standard.RFC2544, asked, result, sizes=ALL_SIZES)
+    assert found == (Level.UNCONDITIONAL, ())
 
-    assert (found.level, found.deviations) == (Level.UNCONDITIONAL, ())
-
-
-def test_what_a_single_size_leaves_out_is_named() -> None:
-    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
-
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64], asked.run(FluidBench(5_000_000))
-    )
-
-    assert found.level is Level.CONDITIONAL
-    assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(found.deviations)
+    level, deviations = word_on(Standard.RFC2544, asked, result)
+    assert level is Level.CONDITIONAL
+    assert "128, 256, 512, 1024, 1280, 1518" in "; ".join(deviations)
 
 
 def test_an_overload_that_the_generator_could_not_offer_does_not_comply() -> None:
     weak = replace(LOADS, maximum=5_100_000, generator_cap=5_100_000)
-    asked = method("recovery", throughput_duration="60s", throughput_sum="60s")
+    asked = method("recovery", **STRICT)
 
     result = asked.run(FluidBench(5_000_000, loads=weak))
 
-    (found,) = asked.compliance(
-        case_of("mlr", search=asked), [64, 128, 256, 512, 1024, 1280, 1518], result
-    )
-    assert found.level is Level.NOT
-    assert "the overload was 5.100 Mfps instead of 5.498 Mfps" in "; ".join(found.deviations)
+    level, deviations = word_on(Standard.RFC2544, asked, result, sizes=ALL_SIZES)
+    assert level is Level.NOT
+    assert "the overload was 5.100 Mfps instead of 5.498 Mfps" in "; ".join(deviations)
     assert figures(result)["overload_share"] == pytest.approx(5.1 / 5.5, rel=0.01)
     case = view_of(planned(), case_record("one", result=result))
     names = {one.name for one in findings_in(case)}
@@ -376,33 +370,20 @@ def test_a_throughput_from_short_trials_is_not_that_of_the_standard(
     asked = method(kind, throughput_duration=f"{seconds}s", throughput_sum="60s")
     result = asked.run(FluidBench(5_000_000, outages_ns=AWAY))
 
-    words = asked.compliance(case_of("mlr", search=asked), [64], result)
-
-    (found,) = (one for one in words if one.standard is standard)
+    _, deviations = word_on(standard, asked, result)
     why = f"the throughput is from trials of {seconds}s instead of 60s"
-    assert (why in found.deviations) == (seconds < 60)
+    assert (why in deviations) == (seconds < 60)
 
 
 def test_other_shares_do_not() -> None:
     asked = method("recovery", throughput="5Mfps", overload="20%", after="10%", duration="1s")
     result = asked.run(FluidBench(5_000_000, loads=GIVEN))
 
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
+    level, deviations = word_on(Standard.RFC2544, asked, result)
 
-    assert found.level is Level.NOT
-    assert "20% above the throughput instead of 10%" in found.deviations
+    assert level is Level.NOT
+    assert "20% above the throughput instead of 10%" in deviations
     assert figures(result)["recovery_time"] == 0
-
-
-def test_loss_that_never_ends_is_no_recovery_time() -> None:
-    bench = FluidBench(5_000_000, recovery_ns=60 * NANOSECONDS - 1, loads=GIVEN)
-
-    (figure,) = method("recovery", throughput="5Mfps").run(bench).figures
-
-    assert figure.value is None
-    assert figure.reason.startswith(
-        "in 5 of 5 trials frames were lost to the end of the lower load"
-    )
 
 
 # What is done to a switch in the middle of a trial happens in the middle of it, or not at all.
@@ -444,23 +425,28 @@ class Restarting:
         return ()
 
 
-def counted(lasts_s: float) -> TrialCounts:
-    time.sleep(lasts_s)
+def counts() -> TrialCounts:
     return TrialCounts(directions=(), sending_ns=None, elapsed_ns=0, settled=True)
 
 
-def test_an_event_comes_while_frames_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are sent until it has come, however late the machine lets it."""
+def happened_while_sending(event: str, monkeypatch: pytest.MonkeyPatch) -> Happened:
+    """Return what happened in a trial that sends until it has come, however late that is."""
     switch, hour = Restarting(), 3600 * SECOND
     monkeypatch.setattr(disturb, "SHARE_BEFORE", hour // (SECOND // 40))
 
     def sent(_: TrialRequest) -> TrialCounts:
         assert switch.came.wait(60)
-        return counted(0)
+        return counts()
 
-    _, happened = run_trial(sent, TrialRequest(1000, hour), KILLED, Parts(switch), 0)
-
+    options = TrialOptions(event=event)
+    _, happened = run_trial(sent, TrialRequest(1000, hour), options, Parts(switch), 0)
     assert len(switch.restarts) == 1
+    return happened
+
+
+def test_an_event_comes_while_frames_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened = happened_while_sending("kill-switch", monkeypatch)
+
     assert happened.event is not None and happened.event.began_ns >= SECOND // 40
 
 
@@ -468,7 +454,7 @@ def test_an_event_whose_trial_was_over_before_it_does_not_happen() -> None:
     switch = Restarting()
     request = TrialRequest(1000, 4 * SECOND)
 
-    _, happened = run_trial(lambda _: counted(0), request, KILLED, Parts(switch), 0)
+    _, happened = run_trial(lambda _: counts(), request, KILLED, Parts(switch), 0)
 
     assert happened.event is None and not switch.restarts
 
@@ -483,7 +469,12 @@ def test_an_event_that_would_come_after_the_last_frame_was_due_does_not_happen(
     monkeypatch.setattr(time, "monotonic_ns", lambda: next(moments, now()))
 
     switch = Restarting()
-    _, happened = run_trial(lambda _: counted(0.5), request, KILLED, Parts(switch), 0)
+
+    def sent(_: TrialRequest) -> TrialCounts:
+        time.sleep(0.5)
+        return counts()
+
+    _, happened = run_trial(sent, request, KILLED, Parts(switch), 0)
 
     assert happened.event is None and not switch.restarts
 
@@ -584,19 +575,9 @@ def test_a_method_that_knows_events_by_name_knows_it() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_it_happens_while_frames_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are sent until it has come, however late the machine lets it."""
-    switch, hour = Restarting(), 3600 * SECOND
-    monkeypatch.setattr(disturb, "SHARE_BEFORE", hour // (SECOND // 40))
-
-    def send(_: TrialRequest) -> TrialCounts:
-        assert switch.came.wait(60)
-        return counted(0)
-
-    request = TrialRequest(1000, hour)
-    _, happened = run_trial(send, request, TrialOptions(event="freeze-switch"), Parts(switch), 0)
+    happened = happened_while_sending("freeze-switch", monkeypatch)
 
     assert happened.event is not None and happened.event.name == "freeze-switch"
-    assert len(switch.restarts) == 1
 
 
 def test_one_that_nobody_brings_is_refused_with_those_there_are() -> None:

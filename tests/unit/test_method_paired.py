@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from assertions import known
 from paired import hold
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
@@ -22,14 +23,7 @@ from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.signed_ranks import outermost
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turn_ratios import Compared, compared, in_round, lost_share
-from vsperf.records.turns import (
-    CONTROL,
-    Role,
-    Round,
-    Terms,
-    answering,
-    clean_passes,
-)
+from vsperf.records.turns import CONTROL, Role, Round, Terms, answering, clean_passes
 from vsperf.search.base import Budget
 
 QUIET = PairedModel("quiet")
@@ -121,8 +115,7 @@ class TestAnswer:
         assert found["draw_b"].value is not None
         assert 0.03 < found["draw_b"].value < 0.13  # of two switches with 4.5 % each
         assert compared(bench.rounds, "B") is not None
-        one = in_round(answering(bench.rounds)[0], "B")
-        assert one is not None
+        one = known(in_round(answering(bench.rounds)[0], "B"))
         assert one.lower is not None
         assert one.upper is not None
         assert one.upper / one.lower - 1 < 0.03
@@ -133,8 +126,7 @@ class TestAnswer:
         for seed in range(1, 10):
             bench = session(BY_NAME["noise"], seed, 1.0, control=False)
             draws.append(played(bench, rounds=8)["draw_b"].value or 0.0)
-            found = compared(bench.rounds, "B")
-            assert found is not None
+            found = known(compared(bench.rounds, "B"))
             apart.append(statistics.stdev(math.log(one.ratio) for one in found.rounds))
         assert min(draws) == 0
         assert all(draw < rounds for draw, rounds in zip(draws, apart, strict=True))

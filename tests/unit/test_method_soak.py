@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bench_models import LOADS, FluidBench, figures, method
-from search_models import case_of
+from bench_models import LOADS, FluidBench, counted, figures, method, with_way_back, word_on
 
 from vsperf.engine.criteria import outcome_of
 from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.methods.soak import PARTS, Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
-from vsperf.records.result import Compliance, Level, Limit, Standard
+from vsperf.records.result import Level, Limit, Standard
 from vsperf.records.run import Outcome
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.threads import ThreadActivity
@@ -139,16 +138,16 @@ def test_the_whole_loss_and_when_it_was_are_told() -> None:
     assert losses.at == "all of them"
 
 
+def with_a_loss(trial: Trial) -> Trial:
+    return counted(trial, received_frames=trial.directions[0].received_frames - 1)
+
+
 class LosesInHours(FluidBench):
     """Loses a frame of a soak, and nothing of shorter trials."""
 
     def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         trial = super().trial(load_fps, duration_ns, options)
-        if options.on_second is None:
-            return trial
-        (way,) = trial.directions
-        fewer = way.model_copy(update={"received_frames": way.received_frames - 1})
-        return trial.model_copy(update={"directions": (fewer,)})
+        return trial if options.on_second is None else with_a_loss(trial)
 
 
 @pytest.mark.parametrize(("load", "flags"), [("100%", (Flag.UNSTABLE,)), ("50%", ())])
@@ -190,16 +189,12 @@ def test_no_loss_is_told_with_what_it_proves_of_the_frames_of_the_soak() -> None
 
 
 def test_the_frames_that_a_share_is_of_are_those_of_its_direction() -> None:
-    class BothWays(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            (way,) = trial.directions
-            back = way.model_copy(
-                update={"name": "phy1 to phy0", "received_frames": way.intended_frames}
-            )
-            return trial.model_copy(update={"directions": (way, back)})
+    bench = FluidBench(500_000, loads=GIVEN)
+    bench.shown = lambda trial: with_way_back(
+        trial, received_frames=trial.directions[0].intended_frames
+    )
 
-    result = method("soak", throughput="2Mfps").run(BothWays(500_000, loads=GIVEN))
+    result = method("soak", throughput="2Mfps").run(bench)
 
     lost, ratio = result.figures[:2]
     assert ratio.value == 0.5
@@ -250,14 +245,17 @@ def test_what_is_on_its_way_to_a_port_is_refused_by_nobody() -> None:
     assert [event.lost for event in hours.events] == [7]
 
 
-def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
-    class Failing(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
-            return trial.model_copy(update=gone)
+def failing(trial: Trial) -> Trial:
+    gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
+    return trial.model_copy(update=gone)
 
-    bench = Failing(5_000_000, loads=GIVEN, seconds=added_up([0, 3, 0]))
+
+def doubted(trial: Trial) -> Trial:
+    return trial.model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
+
+
+def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
+    bench = FluidBench(5_000_000, loads=GIVEN, seconds=added_up([0, 3, 0]), shown=failing)
 
     result = method("soak", throughput="2Mfps").run(bench)
 
@@ -269,90 +267,71 @@ def test_a_generator_that_fails_after_hours_leaves_what_was_seen() -> None:
     assert result.curves[0].points
 
 
-def under_tst009(bench: FluidBench, limit: Limit | None = None, **settings: Any) -> Compliance:
+def under_tst009(
+    bench: FluidBench, limit: Limit | None = None, **settings: Any
+) -> tuple[Level, tuple[str, ...]]:
     """Return the word on TST 009; `limit` is what the trials are said to have been limited by."""
     asked = method("soak", **settings)
     result = asked.run(bench)
     if limit is not None:
         told = tuple(one.model_copy(update={"limit": limit}) for one in result.figures)
         result = result.model_copy(update={"figures": told})
-    (found,) = asked.compliance(case_of("mlr", search=asked), [64], result)
-    assert found.standard is Standard.TST009
-    return found
+    return word_on(Standard.TST009, asked, result)
+
+
+DAY: dict[str, Any] = {"duration": "24h", "load": "100%"}
+GIVEN_DAY: dict[str, Any] = {**DAY, "throughput": "2Mfps"}
+WAS_GIVEN = "the throughput was given, not measured here"
 
 
 def test_a_day_at_the_throughput_is_a_long_duration_of_tst_009() -> None:
     minute: dict[str, Any] = {"throughput_duration": "60s", "throughput_sum": "60s"}
-    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%", **minute)
-
-    assert found.level is Level.CONDITIONAL
-    assert found.deviations == (
-        "the throughput was looked for by a multiple loss ratio search, not by one of its own",
+    assert under_tst009(FluidBench(2_000_000), **DAY, **minute) == (
+        Level.CONDITIONAL,
+        ("the throughput was looked for by a multiple loss ratio search, not by one of its own",),
     )
 
 
 def test_a_throughput_from_short_trials_is_told_as_that() -> None:
-    found = under_tst009(FluidBench(2_000_000), duration="24h", load="100%")
-
-    assert "the throughput is from trials of 1s instead of 60s" in found.deviations
+    _, deviations = under_tst009(FluidBench(2_000_000), **DAY)
+    assert "the throughput is from trials of 1s instead of 60s" in deviations
 
 
 def test_a_generator_that_could_do_no_more_and_lost_nothing_is_no_deviation() -> None:
-    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
-    found = under_tst009(FluidBench(2_000_000, loads=GIVEN), Limit.GENERATOR, **given)
-
-    assert found.deviations == ("the throughput was given, not measured here",)
+    bench = FluidBench(2_000_000, loads=GIVEN)
+    assert under_tst009(bench, Limit.GENERATOR, **GIVEN_DAY)[1] == (WAS_GIVEN,)
 
 
 def test_loss_within_a_day_is_what_was_looked_for_and_no_deviation() -> None:
-    bench = FluidBench(1_999_999, loads=GIVEN)
-    found = under_tst009(bench, duration="24h", load="100%", throughput="2Mfps")
-
-    assert found.level is Level.CONDITIONAL
-    assert found.deviations == ("the throughput was given, not measured here",)
+    found = under_tst009(FluidBench(1_999_999, loads=GIVEN), **GIVEN_DAY)
+    assert found == (Level.CONDITIONAL, (WAS_GIVEN,))
 
 
 def test_an_hour_at_a_share_is_told_as_that() -> None:
-    found = under_tst009(FluidBench(2_000_000, loads=GIVEN), duration="1h", throughput="2Mfps")
-
-    assert found.level is Level.CONDITIONAL
-    assert found.deviations == (
-        "the throughput was given, not measured here",
+    hour = under_tst009(FluidBench(2_000_000, loads=GIVEN), duration="1h", throughput="2Mfps")
+    deviations = (
+        WAS_GIVEN,
         "1h of traffic instead of 24h (RFC 8204)",
         "at 50% of the throughput, not at all of it",
     )
+    assert hour == (Level.CONDITIONAL, deviations)
 
 
 @pytest.mark.parametrize("limit", [Limit.GENERATOR, Limit.HOST])
 def test_loss_of_generator_or_machine_complies_with_nothing(limit: Limit) -> None:
-    bench = FluidBench(900_000, loads=GIVEN)
-    found = under_tst009(bench, limit, throughput="2Mfps")
-
-    assert found.level is Level.NOT
-    assert found.deviations[0] == f"the {limit} lost frames, not the switch"
+    level, deviations = under_tst009(FluidBench(900_000, loads=GIVEN), limit, throughput="2Mfps")
+    assert level is Level.NOT
+    assert deviations[0] == f"the {limit} lost frames, not the switch"
 
 
 def test_a_soak_that_had_no_time_or_broke_complies_with_nothing() -> None:
-    class Failing(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            gone = {"directions": (), "flags": (Flag.GENERATOR_ERROR,), "error": "it hung up"}
-            return trial.model_copy(update=gone)
-
-    class Doubted(FluidBench):
-        def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
-            trial = super().trial(load_fps, duration_ns, options)
-            return trial.model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
-
-    given: dict[str, Any] = {"throughput": "2Mfps", "duration": "24h", "load": "100%"}
     late = FluidBench(2_000_000, loads=GIVEN, budget=Budget(NANOSECONDS))
-    broken, doubted = (kind(2_000_000, loads=GIVEN) for kind in (Failing, Doubted))
+    broken, odd = (FluidBench(2_000_000, loads=GIVEN, shown=one) for one in (failing, doubted))
 
-    found = [under_tst009(bench, **given) for bench in (late, broken, doubted)]
+    found = [under_tst009(bench, **GIVEN_DAY) for bench in (late, broken, odd)]
 
-    assert [one.level for one in found] == [Level.NOT] * 3
-    assert [one.deviations[0] for one in found] == [
-        "the time ended before the trial did",
-        "there is no loss to tell: the generator failed after 0 seconds: it hung up",
-        "the trial is invalid: rx-exceeds-tx",
+    assert [(level, deviations[0]) for level, deviations in found] == [
+        (Level.NOT, "the time ended before the trial did"),
+        (Level.NOT, "there is no loss to tell: the generator failed after 0 seconds: it hung up"),
+        (Level.NOT, "the trial is invalid: rx-exceeds-tx"),
     ]

@@ -8,9 +8,9 @@ import pytest
 from connection_cases import opened_through
 from hypothesis import given
 from hypothesis import strategies as st
-from places import PLACEMENT, known_too_early
+from places import PLACEMENT
 from pydantic import ValidationError
-from switch_cases import PVP, switch_case
+from switch_cases import switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import servers_of
@@ -24,7 +24,7 @@ from vsperf.drivers.vswitches.nftables.layout import (
     sysctls,
 )
 from vsperf.errors import UsageError
-from vsperf.records.run import Placement, shown
+from vsperf.records.run import shown
 
 CLIENT, SERVER = "02:00:00:00:00:01", "02:01:00:00:00:01"
 FILTER = """\
@@ -71,36 +71,18 @@ def lines(case: CaseSpec) -> list[str]:
     return [shown(line) for step in plan_of(case).steps for line in step.lines]
 
 
-def refusal(case: CaseSpec, placement: Placement = PLACEMENT) -> UsageError:
+def refusal(case: CaseSpec) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        Nftables().plan(case, placement)
-    assert caught.value.problems[0].fix
+        Nftables().plan(case, PLACEMENT)
     return caught.value
 
 
-def test_it_asks_for_a_cpu_that_forwards() -> None:
-    (need,) = Nftables().needs(opened()).cpus
-    assert (need.role, need.count, need.pinned) == ("pmd", 1, None)
-    (need,) = Nftables().needs(opened(cpus="2-3")).cpus
-    assert (need.count, need.pinned) == (2, (2, 3))
-
-
-def test_a_plan_shows_all_that_is_done_and_names_nothing_of_one_run() -> None:
+def test_a_plan_shows_how_it_is_told_and_who_is_behind_its_taps() -> None:
     plan = plan_of(opened(clients=3))
-    assert known_too_early(step for step in plan.steps if step.argv is None) == []
-    assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
-        ("tap", "NAME/TAP-0-0"),
-        ("tap", "NAME/TAP-0-1"),
-    ]
     (argv,) = (step.argv for step in plan.steps if step.argv is not None)
-    assert [shown(word) for word in argv] == [
-        *("nsenter", "--net=/run/netns/NAME", "--"),
-        *("nft", "-f", "-"),
-    ]
+    assert [shown(word) for word in argv][3:] == ["nft", "-f", "-"]
     assert any("have CPU 1 forward" in step.action for step in plan.steps)
     seen = lines(opened(clients=3))
-    assert "TAP-0-0 is 198.18.255.254/16" in seen
-    assert "TAP-0-1 is 198.19.255.254/16" in seen
     assert f"198.18.0.1 to 198.18.0.3 are {CLIENT} behind TAP-0-0" in seen
     assert f"198.19.0.1 are {SERVER} behind TAP-0-1" in seen
     assert seen[-1] == "ipv4.ip_forward = 1"
@@ -186,25 +168,14 @@ def test_how_long_an_ended_connection_stays_is_the_kernels_unless_it_is_told() -
                 told_of(**{setting: wrong})
 
 
-def test_frames_that_begin_no_connection_are_refused() -> None:
-    error = refusal(switch_case("nftables"))
-    assert "the method fixed has none" in str(error)
-    assert "not addressed to it" in str(error.problems[0].why)
+def test_frames_that_begin_no_connection_are_not_addressed_to_it() -> None:
+    assert "not addressed to it" in str(refusal(switch_case("nftables")).problems[0].why)
 
 
-def test_whatever_is_not_between_two_links_is_refused() -> None:
-    asked = opened().search
-    through_a_guest = switch_case("nftables", topology=PVP).model_copy(update={"search": asked})
-    assert "phy0, phy1, vm1" in str(refusal(through_a_guest))
+def test_a_link_with_a_device_of_its_own_is_refused() -> None:
     on_a_device = switch_case("nftables", links={"phy1": {"switch": "eth1", "generator": "eth2"}})
-    on_a_device = on_a_device.model_copy(update={"search": asked})
+    on_a_device = on_a_device.model_copy(update={"search": opened().search})
     assert "testbed.links.phy1.switch" in str(refusal(on_a_device).problems[0].fix)
-    assert "no CPU" in str(refusal(opened(), Placement()))
-
-
-def test_settings_of_another_switch_are_refused() -> None:
-    case = opened_through("linux-bridge")
-    assert "settings of kind 'linux-bridge'" in str(refusal(case))
 
 
 def test_there_is_a_service_where_the_device_chooses_the_server() -> None:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from assertions import known
 from compared_runs import HOST, found
 from config_world import library, loaded, problems, write
 from exchanges import exchange
@@ -42,10 +43,7 @@ RUN = "2026-11-20-phy2phy_tput-aaaa"
 
 
 def levels(
-    results: Path,
-    rates: dict[str, int | None],
-    repeats: int = 5,
-    sizes: tuple[str, ...] = ("64B",),
+    results: Path, rates: dict[str, int | None], repeats: int = 5, sizes: tuple[str, ...] = ("64B",)
 ) -> Path:
     """Store a run with these levels in turns; a level without a rate came to no result."""
     cases, lines = [], list[Line]()
@@ -319,8 +317,7 @@ def test_instances_without_a_cpu_of_their_own_take_turns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("near", "said"),
-    [("sibling", "thread of the core"), ("other-socket", "another socket")],
+    ("near", "said"), [("sibling", "thread of the core"), ("other-socket", "another socket")]
 )
 def test_what_a_machine_does_not_have_is_refused(near: str, said: str) -> None:
     with pytest.raises(SpecError, match=said) as caught:
@@ -447,8 +444,7 @@ def test_each_instance_is_told_with_what_it_settled_at_and_reached() -> None:
 
 
 def test_the_report_has_the_same_as_a_table() -> None:
-    found = noise_table(RECORD, TRIALS)
-    assert found is not None
+    found = known(noise_table(RECORD, TRIALS))
     assert found.rows == (
         ("noise 1", "7,500 MB/s", "5,000 MB/s to 7,000 MB/s", "25% to 50%", "2 of 2 trials", "#3"),
         ("noise 2", "98% of a CPU", "–", "90%", "2 of 2 trials", "#3"),
@@ -475,8 +471,7 @@ def test_what_noise_did_before_a_part_died_is_not_told_of_what_was_measured_then
 def test_who_was_not_heard_of_did_nothing_that_is_known_and_never_0() -> None:
     silent = beside(1, NoiseActivity(instance="noise 1"))
     assert list(noise_lines(None, (silent,))) == ["noise 1: nothing is known of what it did"]
-    found = noise_table(None, (silent,))
-    assert found is not None
+    found = known(noise_table(None, (silent,)))
     assert found.rows == (("noise 1", "–", "–", "–", "0 of 1 trials", "none"),)
 
 

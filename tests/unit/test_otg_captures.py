@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,103 +36,57 @@ from vsperf.records.trial import TrialCounts
 PLACES = {"p1": Place(0, None), "p2": Place(1, None)}
 
 
-class OverCounts(FakeGenerator):
-    """Tells that more arrived than was sent."""
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        found = super().flow(flow)
-        return {**found, "frames_rx": str(int(found["frames_tx"]) * 2)}
-
-    def ports(self) -> list[dict[str, Any]]:
-        return []
+Told = Callable[[FakeGenerator, dict[str, Any]], dict[str, Any]]
 
 
-class NeverRests(FakeGenerator):
-    """Counts on for as long as somebody looks."""
+@dataclass
+class Liar(FakeGenerator):
+    """Tells something else of each flow or each port, or sends something else than it says."""
 
-    readings = 0
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        self.readings += 1
-        return {**super().flow(flow), "frames_rx": str(self.readings)}
-
-    def ports(self) -> list[dict[str, Any]]:
-        return []
-
-
-class OnePercentMore(FakeGenerator):
-    """Sends one per cent more than it was asked to, and says so."""
-
-    def sent(self, flow: dict[str, Any]) -> int:
-        return super().sent(flow) * 101 // 100
-
-
-class SecretlyMore(FakeGenerator):
-    """The same, but only its ports show it."""
-
-    def ports(self) -> list[dict[str, Any]]:
-        return [
-            {**one, "frames_tx": str(int(one["frames_tx"]) * 110 // 100)} for one in super().ports()
-        ]
-
-
-class Hides(FakeGenerator):
-    """Tells that all arrived, and its port counted fewer."""
-
-    def ports(self) -> list[dict[str, Any]]:
-        return [{**one, "frames_rx": str(int(one["frames_rx"]) // 2)} for one in super().ports()]
-
-
-class Resets(FakeGenerator):
-    """Begins to count anew in mid-trial."""
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        found = super().flow(flow)
-        if found["transmit"] == "stopped" and self.began is not None:
-            found |= {"frames_tx": "7", "frames_rx": "7"}
-        return found
-
-
-class GivesUp(FakeGenerator):
-    """Ends by itself after a few frames."""
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        return {**super().flow(flow), "transmit": "stopped"}
-
-    def sent(self, flow: dict[str, Any]) -> int:
-        return min(7, super().sent(flow))
-
-
-class Rushes(FakeGenerator):
-    """Sends the right number of frames in a tenth of their time."""
-
-    def sent(self, flow: dict[str, Any]) -> int:
-        return super().sent({**flow, "rate": {"pps": int(flow["rate"]["pps"]) * 10}})
-
-
-class HasNoLink(FakeGenerator):
-    """Counts frames as sent that went nowhere."""
-
-    def ports(self) -> list[dict[str, Any]]:
-        return [{**one, "link": "down"} for one in super().ports()]
-
-
-class LosesTheLink(FakeGenerator):
-    """The same from some moment on."""
-
-    def ports(self) -> list[dict[str, Any]]:
-        state = "up" if self.began is None else "down"
-        return [{**one, "link": state} for one in super().ports()]
-
-
-class ForgetsArrivals(FakeGenerator):
-    """Counters of what arrived fall between two readings."""
-
-    readings = 0
+    of_flow: Told = lambda self, told: {}
+    of_port: Told | None = lambda self, told: {}
+    """None where it tells nothing of ports."""
+    sends: Callable[[int], int] = int
+    """How many frames of those that are due."""
+    pace: float = 1.0
+    """By how much faster than it was asked to."""
+    readings: int = 0
 
     def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
         self.readings += 1
-        return {**super().flow(flow), "frames_rx": str(max(0, FRAMES - self.readings))}
+        told = super().flow(flow)
+        return {**told, **self.of_flow(self, told)}
+
+    def ports(self) -> list[dict[str, Any]]:
+        if (of_port := self.of_port) is None:
+            return []
+        return [{**told, **of_port(self, told)} for told in super().ports()]
+
+    def sent(self, flow: dict[str, Any]) -> int:
+        rate = {"pps": round(int(flow["rate"]["pps"]) * self.pace)}
+        return self.sends(super().sent({**flow, "rate": rate}))
+
+
+def times(key: str, share: float) -> Told:
+    """Tell so many times as much."""
+    return lambda _, told: {key: str(int(int(told[key]) * share))}
+
+
+def counts_anew(self: FakeGenerator, told: dict[str, Any]) -> dict[str, Any]:
+    """Begin to count anew in mid-trial."""
+    ended = told["transmit"] == "stopped" and self.began is not None
+    return {"frames_tx": "7", "frames_rx": "7"} if ended else {}
+
+
+def forgets_arrivals(self: FakeGenerator, told: dict[str, Any]) -> dict[str, Any]:
+    """Let counters of what arrived fall between two readings."""
+    assert isinstance(self, Liar)
+    return {"frames_rx": str(max(0, FRAMES - self.readings))}
+
+
+def link_when_it_began(self: FakeGenerator, told: dict[str, Any]) -> dict[str, Any]:
+    """Have no link from some moment on."""
+    return {"link": "up" if self.began is None else "down"}
 
 
 class Becomes(FakeGenerator):
@@ -143,24 +97,6 @@ class Becomes(FakeGenerator):
         if self.asked.count("/capabilities/version") > 1 and path == "/capabilities/version":
             found["app_version"] = "another"
         return found
-
-
-class NeverStops(FakeGenerator):
-    """Counts on, whatever it is told."""
-
-    def sent(self, flow: dict[str, Any]) -> int:
-        return 1
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        return {**super().flow(flow), "transmit": "started"}
-
-
-class TooSlow(FakeGenerator):
-    """Sends at half of the rate."""
-
-    def sent(self, flow: dict[str, Any]) -> int:
-        half = {**flow, "rate": {"pps": int(flow["rate"]["pps"]) // 10}}
-        return super().sent(half)
 
 
 class AnswersLate(FakeGenerator):
@@ -177,16 +113,6 @@ class CountsNowAndThen(FakeGenerator):
 
     def looked_at(self) -> float:
         return self.time.now() // 2 * 2
-
-
-class ChangesItsMind(FakeGenerator):
-    """Tells other figures of a trial when it is over."""
-
-    changed = False
-
-    def flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        found = super().flow(flow)
-        return {**found, "frames_rx": "190"} if self.changed else found
 
 
 def capture(*ports: str, **more: Any) -> dict[str, Any]:
@@ -440,38 +366,60 @@ def test_an_honest_one_gives_counts_that_add_up() -> None:
     assert flags(counts) == (Flag.UNTIMED,)  # and nobody takes it for one that times itself
 
 
-LIES = [
-    (SecretlyMore(), "port phy0 sent 220 frames, and its flows 200"),
-    (Hides(), "port phy0 received 100 frames, and its flows 200"),
-    (Resets(), "reset counters in mid-trial: phy0 to phy1 sent 100 frames, and then 7"),
-    (GivesUp(), "ended phy0 to phy1 after 7 of 200 frames"),
-    (Rushes(), "sends too fast: 200 frames of phy0 to phy1 within 25 ms"),
-    (HasNoLink(), "has no link on phy0, phy1"),
-    (LosesTheLink(), "has no link on phy0, phy1"),
-    (ForgetsArrivals(), "reset counters in mid-trial"),
-    (Becomes(), "became another one: another, model 1.62.0"),
-    (NeverStops(), "still sends 10 s after it was told to stop"),
-]
+LIES: dict[str, tuple[FakeGenerator, str]] = {
+    "secretly more": (
+        Liar(of_port=times("frames_tx", 1.1)),
+        "port phy0 sent 220 frames, and its flows 200",
+    ),
+    "hides": (
+        Liar(of_port=times("frames_rx", 0.5)),
+        "port phy0 received 100 frames, and its flows 200",
+    ),
+    "resets": (
+        Liar(of_flow=counts_anew),
+        "reset counters in mid-trial: phy0 to phy1 sent 100 frames, and then 7",
+    ),
+    "gives up": (
+        Liar(of_flow=lambda *_: {"transmit": "stopped"}, sends=lambda due: min(7, due)),
+        "ended phy0 to phy1 after 7 of 200 frames",
+    ),
+    "rushes": (Liar(pace=10), "sends too fast: 200 frames of phy0 to phy1 within 25 ms"),
+    "has no link": (Liar(of_port=lambda *_: {"link": "down"}), "has no link on phy0, phy1"),
+    "loses the link": (Liar(of_port=link_when_it_began), "has no link on phy0, phy1"),
+    "forgets arrivals": (Liar(of_flow=forgets_arrivals), "reset counters in mid-trial"),
+    "becomes another": (Becomes(), "became another one: another, model 1.62.0"),
+    "never stops": (
+        Liar(of_flow=lambda *_: {"transmit": "started"}, sends=lambda due: 1),
+        "still sends 10 s after it was told to stop",
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("liar", "words"),
-    LIES,
-    ids=lambda one: type(one).__name__ if isinstance(one, FakeGenerator) else "",
-)
+@pytest.mark.parametrize(("liar", "words"), LIES.values(), ids=LIES)
 def test_a_lie_that_its_own_counters_show_is_an_error(liar: FakeGenerator, words: str) -> None:
     with pytest.raises(ComponentError, match=words), session_with(liar) as session:
         session.run(REQUEST)
 
 
+def counts_on(self: FakeGenerator, told: dict[str, Any]) -> dict[str, Any]:
+    """Count for as long as somebody looks."""
+    assert isinstance(self, Liar)
+    return {"frames_rx": str(self.readings)}
+
+
 @pytest.mark.parametrize(
     ("liar", "flag"),
     [
-        (OverCounts(), Flag.RX_EXCEEDS_TX),
-        (OnePercentMore(), Flag.OVERSENT),
-        (NeverRests(), Flag.COUNTERS_MOVING),
+        (
+            Liar(
+                of_flow=lambda _, told: {"frames_rx": str(int(told["frames_tx"]) * 2)}, of_port=None
+            ),
+            Flag.RX_EXCEEDS_TX,
+        ),
+        (Liar(sends=lambda due: due * 101 // 100), Flag.OVERSENT),
+        (Liar(of_flow=counts_on, of_port=None), Flag.COUNTERS_MOVING),
     ],
-    ids=["OverCounts", "OnePercentMore", "NeverRests"],
+    ids=["over-counts", "one per cent more", "never rests"],
 )
 def test_a_lie_that_the_judge_sees_makes_the_trial_invalid(liar: FakeGenerator, flag: Flag) -> None:
     with session_with(liar) as session:
@@ -481,7 +429,7 @@ def test_a_lie_that_the_judge_sees_makes_the_trial_invalid(liar: FakeGenerator, 
 
 
 def test_what_is_not_sent_in_its_time_stays_unsent_and_is_seen() -> None:
-    with session_with(TooSlow()) as session:
+    with session_with(Liar(pace=0.1)) as session:
         counts = session.run(REQUEST)
     for way in counts.directions:
         assert 0 < way.sent_frames == way.good_frames < way.intended_frames
@@ -505,11 +453,15 @@ def test_old_counters_give_no_number_unless_it_is_said_how_old_they_may_be() -> 
         assert flags(counts) == (Flag.UNTIMED,)
 
 
+def otherwise(self: FakeGenerator, told: dict[str, Any]) -> dict[str, Any]:
+    return {"frames_rx": "190"}
+
+
 def test_figures_that_change_after_the_end_end_the_session() -> None:
-    liar = ChangesItsMind()
+    liar = Liar()
     with session_with(liar) as session:
         session.run(REQUEST)
-        liar.changed = True
+        liar.of_flow = otherwise
         with pytest.raises(ComponentError, match="sent 200 and received 200 frames, and later 200"):
             session.run(REQUEST)
         why = session.failure()
@@ -517,10 +469,10 @@ def test_figures_that_change_after_the_end_end_the_session() -> None:
 
 
 def test_figures_of_the_last_trial_are_looked_at_once_more() -> None:
-    liar = ChangesItsMind()
+    liar = Liar()
     with pytest.raises(DiedError, match="changed its figures"), session_with(liar) as session:
         session.run(REQUEST)
-        liar.changed = True
+        liar.of_flow = otherwise
 
 
 def test_one_that_somebody_else_has_configured_meanwhile_is_left_to_them() -> None:

@@ -212,31 +212,28 @@ def test_frames_that_no_packet_socket_takes_are_refused_between_places() -> None
         ports(**between_places(size="9018B"))
 
 
-def test_a_device_that_cannot_be_taken_is_refused() -> None:
-    links = {"phy0": {"switch": "eth0", "generator": "eth1"}}
-    with pytest.raises(UsageError, match="'eth0' as the switch's device"):
-        ports(links=links)
-
-
-def test_a_cable_with_one_end_is_refused() -> None:
-    with pytest.raises(UsageError, match="none at the generator's"):
-        ports(links={"phy0": {"switch": "0000:03:00.0"}})
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (
+            {"links": {"phy0": {"switch": "eth0", "generator": "eth1"}}},
+            "'eth0' as the switch's device",
+        ),
+        ({"links": {"phy0": {"switch": "0000:03:00.0"}}}, "none at the generator's"),
+        ({"switch": {"rxq_affinity": {"phy7": "0:1"}}}, "names phy7"),
+        ({"switch": {"rxq_affinity": {"phy0": "0:3"}}}, "names CPU 3, where no thread polls"),
+    ],
+    ids=["no device of DPDK", "a cable with one end", "an unknown link", "nobody polls there"],
+)
+def test_ports_that_cannot_be_are_refused(case: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        ports(**case)
 
 
 @pytest.mark.parametrize(("size", "mtu"), [("1518B", None), ("1519B", 1501), ("9018B", 9000)])
 def test_longer_frames_ask_for_a_larger_mtu(size: str, mtu: int | None) -> None:
     line = ports(traffic={"frame_size": size})[0]
     assert line.endswith(f" mtu_request={mtu}") if mtu else "mtu_request" not in line
-
-
-def test_affinity_of_an_unknown_link_is_refused() -> None:
-    with pytest.raises(UsageError, match="names phy7"):
-        ports(switch={"rxq_affinity": {"phy7": "0:1"}})
-
-
-def test_affinity_to_a_cpu_where_no_thread_polls_is_refused() -> None:
-    with pytest.raises(UsageError, match="names CPU 3, where no thread polls"):
-        ports(switch={"rxq_affinity": {"phy0": "0:3"}})
 
 
 @pytest.mark.parametrize("affinity", [f"0:{'9' * 6000}", f"{'9' * 6000}:0", "0:1," * 9, "0"])

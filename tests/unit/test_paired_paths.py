@@ -170,48 +170,39 @@ def dying_one_way(*, first: int, turns: int, after: int = 0, again: bool = False
     return run_turns
 
 
+UNCOUNTED: dict[str, Any] = {"sent_by_direction": None, "received_by_direction": None}
+
+
 class TestRuns:
-    def test_a_switch_that_forwards_nothing_is_no_slow_switch(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = SimulatedTurns.run
-
-        def silent(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            return [losing(turn, 0, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-
-        monkeypatch.setattr(SimulatedTurns, "run", silent)
-        done = run(tmp_path)
-        assert done.exit_code == 4
-        assert "no frame came through B (new)" in done.output
-
-    def test_nor_is_one_that_forwards_one_way_of_two(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("lost", "unknown", "said"),
+        [
+            ((0, 1), {}, "no frame came through B (new)"),
+            ((1,), {}, "no frame came through B (new) from phy1 to phy0"),
+            ((1,), UNCOUNTED, "no frame came through B (new) in one direction"),
+        ],
+        ids=["nothing", "one way of two", "one way, and directions are not counted"],
+    )
+    def test_a_switch_that_forwards_nothing_some_way_is_no_slow_switch(
+        self,
+        lost: tuple[int, ...],
+        unknown: dict[str, Any],
+        said: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Else it would have half of its rate, and nobody would know."""
         made = SimulatedTurns.run
 
-        def one_way(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            return [losing(turn, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-
-        monkeypatch.setattr(SimulatedTurns, "run", one_way)
-        done = run(tmp_path)
-        assert done.exit_code == 4, done.output
-        assert "no frame came through B (new) from phy1 to phy0" in done.output
-
-    def test_nor_where_the_generator_does_not_count_directions(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = SimulatedTurns.run
-
-        def uncounted(self: SimulatedTurns, *asked: Any) -> list[Any]:
-            turns = [losing(turn, 1) if turn.side == 2 else turn for turn in made(self, *asked)]
-            unknown: dict[str, Any] = {"sent_by_direction": None, "received_by_direction": None}
+        def dead(self: SimulatedTurns, *asked: Any) -> list[Any]:
+            turns = made(self, *asked)
+            turns = [losing(turn, *lost) if turn.side == 2 else turn for turn in turns]
             return [replace(turn, **unknown) for turn in turns]
 
-        monkeypatch.setattr(SimulatedTurns, "run", uncounted)
+        monkeypatch.setattr(SimulatedTurns, "run", dead)
         done = run(tmp_path)
         assert done.exit_code == 4, done.output
-        assert "no frame came through B (new) in one direction" in done.output
+        assert said in done.output
 
     @pytest.mark.parametrize(
         ("until", "lost", "said"),

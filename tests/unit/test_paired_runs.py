@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+from assertions import known
 from click.testing import CliRunner, Result
 from reread import of_runs
 from simulated_cases import LEFT, leaving
@@ -67,8 +68,7 @@ class TestRun:
     def test_a_comparison_is_one_case_with_an_answer(self, tmp_path: Path) -> None:
         done = run(tmp_path)
         assert done.exit_code == 0, done.output
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.result is not None
         found = {one.name: one for one in record.result.figures}
         assert found["ratio_b"].value == pytest.approx(0.9, abs=1e-3)
@@ -101,8 +101,7 @@ class TestRun:
 
     def test_everything_is_made_anew_so_that_the_draw_is_another_one(self, tmp_path: Path) -> None:
         run(tmp_path, switches="{kind: sim, name: a, draw: 3%}, {kind: sim, name: b, draw: 3%}")
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.result is not None
         draw = next(one for one in record.result.figures if one.name == "draw_b")
         assert draw.value is not None
@@ -244,8 +243,7 @@ class TestShown:
         )
         assert "≥ 4.000 Mfps" in first
         assert "≤ -2.50%" in rival
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.result is not None
         ratio = record.result.figures[0]
         (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
@@ -374,8 +372,7 @@ class TestDecided:
         assert done.exit_code == 0, done.output
         assert len(answering(tuple(stored(tmp_path).rounds))) == 8
         (case,) = json.loads(shown(tmp_path, "--json"))["cases"]
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.result is not None
         ratio = record.result.figures[0]
         rival = case["compared"][2]
@@ -423,11 +420,7 @@ class TestFailures:
         ],
     )
     def test_who_stands_still_since_the_generator_was_killed_is_not_to_blame(
-        self,
-        generator: str | None,
-        first: str | None,
-        said: str,
-        monkeypatch: pytest.MonkeyPatch,
+        self, generator: str | None, first: str | None, said: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(together, "is_stopped", lambda pid: pid == ord("B"))
         assert parts(generator, first, "is stopped").failure() == said
@@ -454,8 +447,7 @@ class TestFailures:
         assert case.record.result is not None
         assert len(answering(case.rounds)) == whole
         assert case.record.trials == len(tuple(case.rounds))
-        spread = case.record.result.figures[0].spread
-        assert spread is not None
+        spread = known(case.record.result.figures[0].spread)
         assert spread.runs == whole
         assert Flag.FEWER_REPEATS in case.record.flags
         assert case.record.warnings[-1] == (
@@ -475,8 +467,7 @@ class TestFailures:
         done = run(tmp_path, "--set", f"search.rounds={rounds}", *until)
         assert done.exit_code == 4, done.output
         case = stored(tmp_path)
-        record = case.record
-        assert record is not None
+        record = known(case.record)
         assert record.result is None
         made = tuple(case.rounds)
         assert 0 < case.died < len(made)
@@ -498,8 +489,7 @@ class TestFailures:
         leaving(monkeypatch, whose)
         done = run(tmp_path)
         assert done.exit_code == 6, done.output
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.reason == (
             f"something of a run is left on this machine: {LEFT}; and before that: "
             "the generator lost a port; to mend it: mend what stands in the way, then: vsperf clean"

@@ -89,8 +89,7 @@ def test_an_idle_nic_behind_an_iommu_may_be_taken(tree: MachineTree) -> None:
         (Network(above={"lab0": ("br0",)}), "lab0 is part of br0"),
         (
             Network(
-                above={"lab0": ("bond0",), "bond0": ("bond0.5",)},
-                session=frozenset({"bond0.5"}),
+                above={"lab0": ("bond0",), "bond0": ("bond0.5",)}, session=frozenset({"bond0.5"})
             ),
             "ssh session goes through lab0",
         ),

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from record_samples import case_record, case_start, header, plan, run_end, trial
+from record_samples import goal as answered
 from report_pages import Reader, markdown_of, read, whole_case
 from stored_runs import RUN, store
 
 from vsperf.output.table import escape_markdown
-from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.run import Check, Line, Placement, Step, TrialLine
 from vsperf.records.switch import PortCounters, SwitchCounters
 
@@ -56,15 +57,7 @@ def hostile(word: str) -> list[Line]:
             "environment": {word: {word: word, "list": [word, {"name": word, "of": word}]}},
         }
     )
-    goal = GoalResult(
-        goal=word,
-        loss_ratio="0",
-        lower_fps=1_000_000,
-        upper_fps=2_000_000,
-        throughput_fps=1,
-        limit=Limit.DUT,
-        reason=word,
-    )
+    goal = answered(1_000_000, 2_000_000, word, throughput_fps=1, reason=word)
     record = case_record(
         case.key,
         reason=word,

@@ -21,6 +21,8 @@ from bench_models import method
 from conftest import REPOSITORY
 from coverage import RANGE, SEARCHES, of_a_model, searched
 from coverage_models import MODELS
+from record_samples import given_load, lossy_load
+from record_samples import goal as answered
 from reread import answers, of_runs, runs_in, unread, with_surplus
 from reread_goals import Is, Weighed, as_it_is, counted, goals_of
 from reread_names import CURVES, FIGURES, READ, UNTOLD, reads
@@ -189,22 +191,10 @@ def test_what_reads_again_asks_records_of_trials_for_what_was_counted_alone() ->
     )
 
 
-def answered(goal: str, lower_fps: int, upper_fps: int) -> GoalResult:
-    return GoalResult(
-        goal=goal,
-        loss_ratio="0",
-        lower_fps=lower_fps,
-        upper_fps=upper_fps,
-        throughput_fps=lower_fps,
-        limit=Limit.DUT,
-        reason="",
-    )
-
-
 def test_a_bound_that_its_trials_refute_is_told_with_how_many_passed() -> None:
     search = {"kind": "rfc2544", "goals": {"ndr": {"loss_ratio": "0"}}, "duration": "1s"}
     made = [lossy(1000, 1), lossy(2000, 1), lossy(2000, 1, Fraction(1, 10)), lossy(3000, 1, 1)]
-    printed = answered("ndr", 2000, 3000)
+    printed = answered(2000, 3000)
     ((_, against),) = answers(search, made, SearchResult(goals=(printed,)))
     assert against == (
         "lower bound printed 2,000 (1 of 2 passed), by all trials 1,000",
@@ -217,7 +207,7 @@ def test_a_surplus_of_one_trial_leaves_no_answer_that_stands() -> None:
     over = made[0].directions[0].model_copy(update={"received_frames": 1001})
     flags = (Flag.RX_EXCEEDS_TX,)
     retried = made[0].model_copy(update={"index": 1, "directions": (over,), "flags": flags})
-    result = SearchResult(goals=(answered("ndr", 1000, 2000),))
+    result = SearchResult(goals=(answered(1000, 2000),))
 
     def found(result: SearchResult) -> tuple[str, ...]:
         return dict(with_surplus([retried, *made], result))["surplus"]
@@ -257,7 +247,7 @@ def test_a_throughput_that_others_refer_to_is_read_from_the_trials_that_looked_f
     made = [lossy(1000, 2), lossy(2000, 2, 1)]
     burst = lossy(1000, 1, 1)
     latency = made[0].model_copy(update={"purpose": Purpose.LATENCY})
-    printed = answered("throughput", 1000, 2000)
+    printed = answered(1000, 2000, "throughput")
     result = SearchResult(goals=(printed,))
     whole = dict(answers(LOOKS, [*made, burst, latency], result))
     assert whole["throughput"] == ()
@@ -269,7 +259,7 @@ def test_a_throughput_that_others_refer_to_is_read_from_the_trials_that_looked_f
 def test_a_throughput_that_trials_at_it_take_back_may_not_stand() -> None:
     made = [lossy(1000, 2), lossy(2000, 2, 1)]
     later = lossy(1000, 2, Fraction(1, 10)).model_copy(update={"purpose": Purpose.LATENCY})
-    printed = answered("throughput", 1000, 2000)
+    printed = answered(1000, 2000, "throughput")
 
     def found(goal: GoalResult) -> dict[str, tuple[str, ...]]:
         return dict(answers(LOOKS, [*made, later], SearchResult(goals=(goal,))))
@@ -280,15 +270,7 @@ def test_a_throughput_that_trials_at_it_take_back_may_not_stand() -> None:
 
 def test_what_became_of_a_given_load_is_read_again() -> None:
     made = [lossy(1000, 1), lossy(1000, 1, Fraction(1, 10))]
-    printed = LoadResult(
-        load_fps=1000,
-        trials=2,
-        passed=1,
-        worst_loss_ratio="1/10",
-        throughput_fps=900,
-        limit=Limit.DUT,
-        reason="",
-    )
+    printed = given_load(1000, trials=2, worst_loss_ratio="1/10", throughput_fps=900)
     fixed = {"kind": "fixed", "loss_ratio": "0"}
     result = SearchResult(loads=(printed,))
     assert list(answers(fixed, made, result)) == [("1,000", ())]
@@ -409,15 +391,8 @@ def test_trials_after_a_search_need_not_be_in_its_shares_of_the_time() -> None:
 def test_what_the_generator_was_too_slow_for_is_read_again() -> None:
     late = trial(1000, NANOSECONDS, [way(1000, unsent=100)])
     made = [late.model_copy(update={"flags": (Flag.SHORT_OFFER,)})]
-    printed = LoadResult(
-        load_fps=1000,
-        trials=1,
-        passed=0,
-        worst_loss_ratio="1/10",
-        short_ratio="1/20",
-        throughput_fps=900,
-        limit=Limit.GENERATOR,
-        reason="",
+    printed = lossy_load(
+        "1/10", load_fps=1000, short_ratio="1/20", throughput_fps=900, limit=Limit.GENERATOR
     )
     ((_, told),) = answers({"kind": "fixed"}, made, SearchResult(loads=(printed,)))
     assert told == ("short printed 1/20, by all trials 1/10",)

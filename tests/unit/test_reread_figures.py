@@ -15,6 +15,7 @@ import pytest
 from all_wrong import none_wrong
 from bench_models import LOADS, FluidBench, method
 from conftest import REPOSITORY
+from record_samples import given_load
 from reread import answers, of_runs, unread
 from reread_figures import own_curves, own_figures
 from reread_trials import Measured, since_check
@@ -25,7 +26,7 @@ from vsperf.methods.base import PLAIN, TrialOptions
 from vsperf.methods.soak import Hours
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import CaseView, views
-from vsperf.records.result import Limit, LoadResult, SearchResult
+from vsperf.records.result import Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
 
 SIMULATED = ["--testbed", "sim", "--preset", "quick", "--anyway", "--progress", "quiet"]
@@ -150,15 +151,7 @@ def test_a_sweep_that_goes_on_or_ends_too_early_is_told(results: Path) -> None:
 
 
 def test_what_came_through_at_a_given_load_is_read_again() -> None:
-    printed = LoadResult(
-        load_fps=1000,
-        trials=1,
-        passed=1,
-        worst_loss_ratio="0",
-        throughput_fps=999,
-        limit=Limit.SETTING,
-        reason="",
-    )
+    printed = given_load(1000, throughput_fps=999, limit=Limit.SETTING)
     result = SearchResult(loads=(printed,))
     ((_, told),) = answers({"kind": "fixed", "loss_ratio": "0"}, [lossy(1000, 1)], result)
     assert told == ("through printed 999, by all trials 1,000",)

@@ -10,7 +10,7 @@ import pytest
 from conftest import REPOSITORY
 from coverage import CAP, searched
 from coverage_models import LINE_RATE, MODELS
-from record_samples import case_record, goal_result, planned, view_of
+from record_samples import case_record, goal, goal_result, planned, view_of
 from record_samples import trial as recorded
 from reread_shown import latency_differs, own_latency, own_lossless, shown_differs
 from reread_verdicts import (
@@ -28,14 +28,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
 from vsperf.records.flags import Flag
-from vsperf.records.result import (
-    Compliance,
-    GoalResult,
-    Level,
-    Limit,
-    SearchResult,
-    Standard,
-)
+from vsperf.records.result import Compliance, GoalResult, Level, Limit, SearchResult, Standard
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Trial
 
@@ -47,15 +40,7 @@ SEARCH: dict[str, Any] = {
 }
 LOST = "at 2.000 kfps the switch lost 12,000 of 120,000 frames from phy0 to phy1 (10%)"
 MADE = (lossy(1_000, 60), lossy(2_000, 60, Fraction(1, 10)), lossy(3_000, 60, Fraction(1, 2)))
-FOUND = GoalResult(
-    goal="ndr",
-    loss_ratio="0",
-    lower_fps=1_000,
-    upper_fps=2_000,
-    throughput_fps=1_000,
-    limit=Limit.DUT,
-    reason=LOST,
-)
+FOUND = goal(1_000, 2_000, reason=LOST)
 
 
 def told(goal: GoalResult, *made: Trial, around: Around = AROUND, **changes: Any) -> list[str]:

@@ -204,12 +204,7 @@ def test_the_ranges_of_the_samples_are_those_of_a_ten_gigabit_link() -> None:
 # What a case is expected to need, where trials agree and where they do not.
 
 CAP = 7_862_305
-QUICK = {
-    "initial_duration": "500ms",
-    "final_duration": "1s",
-    "duration_sum": "5s",
-    "width": "1%",
-}
+QUICK = {"initial_duration": "500ms", "final_duration": "1s", "duration_sum": "5s", "width": "1%"}
 NEEDED_TRIALS = (22, 34, 26, 42, 52, 44, 43, 41, 21, 45, 17, 40)
 """Of twelve recorded searches of OVS-DPDK with preset quick, on two CPUs of a shared machine."""
 CLOSING_TRIALS = 12
@@ -381,11 +376,7 @@ def test_a_fixed_load_that_a_vnf_could_not_take_is_no_fault_of_the_switch() -> N
         trial = plain(load_fps, duration_ns)
         lost = sum(way.lost_frames for way in trial.directions)
         port = PortCounters(
-            name="vm1_0",
-            vnf="vm1",
-            received_frames=0,
-            sent_frames=0,
-            drops={"tx dropped": lost},
+            name="vm1_0", vnf="vm1", received_frames=0, sent_frames=0, drops={"tx dropped": lost}
         )
         return trial.model_copy(update={"switch": SwitchCounters(ports=(port,))})
 

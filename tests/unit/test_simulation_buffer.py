@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_cases import (
-    CAPACITY_FPS,
-    KINDS,
-    SECOND,
-    behaving,
-    session,
-    simulated_case,
-)
+from simulated_cases import CAPACITY_FPS, KINDS, SECOND, behaving, session, simulated_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
@@ -52,10 +45,7 @@ def way(case: CaseSpec, request: TrialRequest) -> Direction:
 
 
 @settings(max_examples=60)
-@given(
-    frames=st.integers(1, 100_000),
-    rate=st.integers(CAPACITY_FPS + 1, LINE_FPS),
-)
+@given(frames=st.integers(1, 100_000), rate=st.integers(CAPACITY_FPS + 1, LINE_FPS))
 def test_the_longest_burst_gives_the_buffer_back(frames: int, rate: int) -> None:
     case = buffered(frames)
     longest = math.floor(frames / (1 - Fraction(CAPACITY_FPS, rate)))
@@ -140,11 +130,7 @@ def restarted(event: str, reboot_takes: str = "2s", **takes: str) -> tuple[Trial
 
 @pytest.mark.parametrize(
     ("event", "away_ns"),
-    [
-        ("restart-switch", 250_000_000),
-        ("kill-switch", 1_500_000_000),
-        ("reboot-vnfs", 3 * SECOND),
-    ],
+    [("restart-switch", 250_000_000), ("kill-switch", 1_500_000_000), ("reboot-vnfs", 3 * SECOND)],
 )
 def test_a_restart_takes_as_long_as_the_model_says(event: str, away_ns: int) -> None:
     counts, happened = restarted(event, restart_takes="250ms", kill_takes="1.5s", reboot_takes="3s")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from assertions import known
 from places import PLACEMENT
 from pydantic import ValidationError
 from simulated_cases import SECOND, behaving, session, simulated_case, trials
@@ -153,8 +154,7 @@ def test_latency_has_a_tail_and_grows_as_the_load_nears_the_capacity() -> None:
     with session(simulated_case(IDEAL)) as running:
         for load in (100_000, 500_000, 900_000, 990_000, 1_200_000):
             trial = running.run(TrialRequest(load, SECOND, latency=True))
-            found = percentiles_ns(trial.directions[0].latency_histogram, (50, 99))
-            assert found is not None
+            found = known(percentiles_ns(trial.directions[0].latency_histogram, (50, 99)))
             assert found[99] > found[50] > 0
             medians.append(found[50])
             tails.append(found[99])
@@ -166,8 +166,7 @@ def test_latency_is_sampled_from_the_frames_that_arrived_and_none_without_any() 
     with session(simulated_case(behaving("dies", in_trial=2))) as running:
         few = running.run(TrialRequest(100, SECOND, latency=True)).directions[0]
         none = running.run(TrialRequest(100, SECOND, latency=True)).directions[0]
-    found = summary(few.latency_histogram)
-    assert found is not None
+    found = known(summary(few.latency_histogram))
     assert found.count == 100
     assert none.latency_histogram is None
 

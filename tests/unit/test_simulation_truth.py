@@ -8,15 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_cases import (
-    CAPACITY_FPS,
-    KINDS,
-    SECOND,
-    behaving,
-    simulated_case,
-    switch_of,
-    trials,
-)
+from simulated_cases import CAPACITY_FPS, KINDS, SECOND, behaving, simulated_case, switch_of, trials
 
 from vsperf.quantities.units import FrameSize
 from vsperf.simulation.base import Crossing, Truth

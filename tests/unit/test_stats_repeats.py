@@ -7,8 +7,10 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from assertions import known
 from compared_runs import curve
 from record_samples import case_record, planned, view_of
+from record_samples import goal as answered
 from search_models import trial, way
 
 from vsperf.analysis.repeats import (
@@ -39,16 +41,7 @@ from vsperf.records.trial import Event, Purpose
 
 
 def goal(lower_fps: int | None, *flags: Flag) -> GoalResult:
-    return GoalResult(
-        goal="ndr",
-        loss_ratio="0",
-        lower_fps=lower_fps,
-        upper_fps=9_000_000,
-        throughput_fps=lower_fps,
-        limit=Limit.DUT,
-        reason="",
-        flags=flags,
-    )
+    return answered(lower_fps, 9_000_000, flags=flags)
 
 
 def burst(value: float | None) -> Figure:
@@ -139,8 +132,7 @@ def test_no_loss_in_n_frames_leaves_three_in_n() -> None:
 def test_no_loss_is_held_against_the_frames_of_the_direction_that_has_fewest() -> None:
     record = case_record("mine")
     assert record.result is not None
-    load = record.result.goals[0].lower_fps
-    assert load is not None
+    load = known(record.result.goals[0].lower_fps)
     made = [trial(load, 10**9, (way(1000), way(300, name="phy1 to phy0"))) for _ in range(2)]
 
     assert lossless_frames(record, made) == {record.result.goals[0].goal: 600}
@@ -149,8 +141,7 @@ def test_no_loss_is_held_against_the_frames_of_the_direction_that_has_fewest() -
 def test_a_later_trial_at_the_load_that_lost_frames_speaks_against_no_loss() -> None:
     record = case_record("mine")
     assert record.result is not None
-    load = record.result.goals[0].lower_fps
-    assert load is not None
+    load = known(record.result.goals[0].lower_fps)
     held = trial(load, 10**9, (way(1000),))
     later = trial(load, 10**9, (way(1000, 10),)).model_copy(update={"purpose": Purpose.LATENCY})
 
@@ -172,8 +163,7 @@ def test_what_was_done_to_the_switch_in_a_trial_says_nothing_of_its_load(
     """Neither for an answer, in what it rests on or in how many passed, nor against it."""
     record = case_record("mine")
     assert record.result is not None
-    load = record.result.goals[0].lower_fps
-    assert load is not None
+    load = known(record.result.goals[0].lower_fps)
     held = trial(load, 10**9, (way(1000),))
     away = trial(load, 10**9, (way(1000, 400),)).model_copy(update=change)
     row = CaseRow.of(view_of(planned(), record, [held, away]))
@@ -188,8 +178,7 @@ def test_what_was_done_to_the_switch_in_a_trial_says_nothing_of_its_load(
 def test_what_an_answer_rests_on_and_assumes_is_known() -> None:
     record = case_record("mine")
     assert record.result is not None
-    load = record.result.goals[0].lower_fps
-    assert load is not None
+    load = known(record.result.goals[0].lower_fps)
     tells = {"receiving_ns": 10**9, "duplicate_frames": 0}
 
     def said(*told: str) -> tuple[str, tuple[Assumption, ...]]:
@@ -209,8 +198,7 @@ def test_what_an_answer_rests_on_and_assumes_is_known() -> None:
 
 def test_what_is_assumed_is_said_in_short_and_as_a_whole() -> None:
     case = case_record("mine")
-    load = case.result.goals[0].lower_fps if case.result else None
-    assert load is not None
+    load = known(case.result.goals[0].lower_fps if case.result else None)
     row = CaseRow.of(view_of(planned(), case, [trial(load, 10**9, (way(1000),))]))
     short = [line.plain for line in notes([row], False)]
     assert "each answer rests on 1.0 s of trials at its bounds, and assumes: " in "\n".join(short)
@@ -317,8 +305,7 @@ def test_the_table_of_repeats_has_the_loads_of_a_curve() -> None:
         for number, result in enumerate(repeats, start=1)
     ]
 
-    table = repeats_table(rows)
-    assert table is not None
+    table = known(repeats_table(rows))
     cells = {row[1]: row[2:6] for row in table.texts}
 
     assert cells["loss at 1000 fps"] == ("2", "15%", "10%", "20%")

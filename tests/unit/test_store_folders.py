@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from record_samples import (
-    header,
-)
+from record_samples import header
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import UsageError
@@ -167,9 +165,7 @@ def test_a_folder_whose_name_is_no_text_is_no_run(tmp_path: Path) -> None:
     assert [folder.name for folder in run_folders(tmp_path)] == ["fine"]
 
 
-def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(
-    tmp_path: Path,
-) -> None:
+def test_one_run_that_cannot_be_looked_at_keeps_no_other_from_being_cleaned(tmp_path: Path) -> None:
     planted, stillborn = (tmp_path / f"2026-11-20-pvp_tput-{end}" for end in ("aaaa", "bbbb"))
     for folder in (planted, stillborn):
         folder.mkdir()

@@ -14,15 +14,7 @@ import pytest
 from full_disk import longest_file
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import (
-    case_lines,
-    case_start,
-    header,
-    making,
-    run_end,
-    run_lines,
-    trial_line,
-)
+from record_samples import case_lines, case_start, header, making, run_end, run_lines, trial_line
 from stored_runs import TESTCASES, interrupted_run, write_run
 
 from vsperf.errors import NotReadyError, RecordingError, StoreError, UsageError
@@ -278,9 +270,7 @@ def cuts_in_the_last_two_lines(content: bytes) -> list[int]:
     ]
 
 
-def test_a_file_cut_anywhere_in_its_last_two_lines_can_be_read_and_resumed(
-    tmp_path: Path,
-) -> None:
+def test_a_file_cut_anywhere_in_its_last_two_lines_can_be_read_and_resumed(tmp_path: Path) -> None:
     whole = (interrupted_run(tmp_path / "whole") / RECORDS).read_bytes()
     second = header().cases[1].key
     folder = tmp_path / "2026-11-20-phy2phy_tput-cutt"

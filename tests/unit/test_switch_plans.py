@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from bench_models import method
-from places import PLACEMENT
+from connection_cases import opened_through
+from places import PLACEMENT, known_too_early
 from pydantic import ValidationError
 from search_models import LOADS, lossy, trial, way
 from simulated_cases import simulated_case
@@ -21,11 +22,15 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
 from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
+from vsperf.drivers.vswitches.ipvs.driver import Ipvs
 from vsperf.drivers.vswitches.kernel_ports import NOBODY, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
 from vsperf.drivers.vswitches.linux_bridge.layout import Design, LinuxBridgeSpec
+from vsperf.drivers.vswitches.nftables.driver import Nftables
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.drivers.vswitches.ports import Place
+from vsperf.drivers.vswitches.proxy.haproxy.driver import Haproxy
+from vsperf.drivers.vswitches.proxy.nginx.driver import NginxStream
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError
 from vsperf.host import networks
 from vsperf.host.devices import Device, Devices
@@ -68,14 +73,8 @@ def lines(case: CaseSpec) -> list[str]:
     [
         (None, {"br0": ("phy0", "phy1")}),
         (PVP, {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "phy1")}),
-        (
-            PVVP,
-            {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "vm2_0"), "br2": ("vm2_1", "phy1")},
-        ),
-        (
-            PVPV,
-            {"br0": ("phy0", "vm1_0", "vm2_0"), "br1": ("vm1_1", "phy1", "vm2_1")},
-        ),
+        (PVVP, {"br0": ("phy0", "vm1_0"), "br1": ("vm1_1", "vm2_0"), "br2": ("vm2_1", "phy1")}),
+        (PVPV, {"br0": ("phy0", "vm1_0", "vm2_0"), "br1": ("vm1_1", "phy1", "vm2_1")}),
     ],
 )
 def test_ports_that_frames_pass_between_share_a_bridge_and_no_others_do(
@@ -458,3 +457,54 @@ def test_devices_are_told_their_cpus_before_they_leave_the_network_of_the_host(
         ("told", "tap1"),
         *(("moved", name, "apart") for name in ("tap0", "tap1")),
     ]
+
+
+# Devices that connections go through, each with a network of its own: what is the same for all.
+
+EACH_HOP = pytest.mark.parametrize(
+    "hop", [Nftables(), Ipvs(), Haproxy(), NginxStream()], ids=lambda hop: str(hop.kind)
+)
+
+
+def called_through(hop: Any, clients: int = 1, **settings: Any) -> CaseSpec:
+    case = opened_through("linux-bridge", clients=clients)
+    vswitch = hop.Spec.model_validate({"kind": hop.kind, **settings})
+    return case.model_copy(update={"vswitch": vswitch})
+
+
+@EACH_HOP
+def test_a_hop_has_the_cpus_that_were_chosen(hop: Any) -> None:
+    (need,) = hop.needs(called_through(hop)).cpus
+    assert (need.role, need.count, need.pinned) == ("pmd", 1, None)
+    (need,) = hop.needs(called_through(hop, cpus="2-3")).cpus
+    assert (need.count, need.pinned) == (2, (2, 3))
+
+
+@EACH_HOP
+def test_a_plan_of_a_hop_shows_all_that_is_done_and_names_nothing_of_one_run(hop: Any) -> None:
+    plan = hop.plan(called_through(hop, clients=3), PLACEMENT)
+    assert known_too_early(step for step in plan.steps if step.argv is None) == []
+    taps = [("tap", "NAME/TAP-0-0"), ("tap", "NAME/TAP-0-1")]
+    assert [(end.kind, shown(end.address)) for end in plan.endpoints] == taps
+    (argv,) = (step.argv for step in plan.steps if step.argv is not None)
+    assert [shown(word) for word in argv][:3] == ["nsenter", "--net=/run/netns/NAME", "--"]
+    seen = {shown(line) for step in plan.steps for line in step.lines}
+    assert {"TAP-0-0 is 198.18.255.254/16", "TAP-0-1 is 198.19.255.254/16"} <= seen
+
+
+@EACH_HOP
+def test_what_begins_no_connection_and_what_is_not_between_two_links_is_refused(hop: Any) -> None:
+    def refused(case: CaseSpec, placement: Placement = PLACEMENT) -> str:
+        with pytest.raises(UsageError) as caught:
+            hop.plan(case, placement)
+        assert caught.value.problems[0].fix
+        return str(caught.value)
+
+    opened = called_through(hop)
+    frames = switch_case("linux-bridge").model_copy(update={"vswitch": opened.vswitch})
+    assert "the method fixed has none" in refused(frames)
+    through_a_guest = {"vswitch": opened.vswitch, "search": opened.search}
+    guest = switch_case("linux-bridge", topology=PVP).model_copy(update=through_a_guest)
+    assert "phy0, phy1, vm1" in refused(guest)
+    assert "no CPU" in refused(opened, Placement())
+    assert "settings of kind 'linux-bridge'" in refused(opened_through("linux-bridge"))

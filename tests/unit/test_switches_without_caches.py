@@ -8,8 +8,7 @@ from typing import Any
 
 from bench_models import LOADS, FluidBench, figures, method
 from figure_cases import case as figure_case
-from figure_cases import goal
-from record_samples import case_record, planned, trial, view_of
+from record_samples import case_record, goal, planned, trial, view_of
 from rich.console import Console
 
 from vsperf.analysis.summary import CaseRow

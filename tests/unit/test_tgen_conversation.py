@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -55,7 +55,8 @@ def pair() -> Iterator[tuple[Client, Peer]]:
         yield Client(ours), theirs
 
 
-def answers(peer: Peer, *lines: bytes, hang_up: bool = False) -> threading.Thread:
+@contextmanager
+def answering(peer: Peer, *lines: bytes, hang_up: bool = False) -> Iterator[None]:
     """Wait for one request, then say these lines."""
 
     def speak() -> None:
@@ -67,14 +68,14 @@ def answers(peer: Peer, *lines: bytes, hang_up: bool = False) -> threading.Threa
 
     thread = threading.Thread(target=speak)
     thread.start()
-    return thread
+    yield
+    thread.join()
 
 
 def test_a_request_gets_its_result(pair: tuple[Client, Peer]) -> None:
     client, peer = pair
-    thread = answers(peer, b'{"id": ID, "ok": true, "result": {"protocol": 1}}')
-    assert client.ask("hello", 5) == {"protocol": 1}
-    thread.join()
+    with answering(peer, b'{"id": ID, "ok": true, "result": {"protocol": 1}}'):
+        assert client.ask("hello", 5) == {"protocol": 1}
 
 
 def test_something_else_is_looked_at_while_an_answer_is_waited_for(
@@ -96,28 +97,23 @@ def test_events_are_told_on_the_way_and_old_answers_are_passed_over(
     client, peer = pair
     seen: list[Any] = []
     client.on_event = seen.append
-    thread = answers(
-        peer,
+    lines = (
         b'{"event": "stats", "id": ID, "elapsed_ns": 1}',
         b'{"id": 999, "ok": true, "result": {"old": 1}}',
         b'{"id": ID, "ok": true, "result": {}}',
     )
-    assert client.ask("trial", 5, frames=1) == {}
+    with answering(peer, *lines):
+        assert client.ask("trial", 5, frames=1) == {}
     assert [event["event"] for event in seen] == ["stats"]
-    thread.join()
 
 
 def test_a_refusal_says_what_tgen_said(pair: tuple[Client, Peer]) -> None:
     client, peer = pair
-    thread = answers(
-        peer,
-        b'{"id": ID, "ok": false, "error": '
-        b'{"code": "bad-value", "message": "too small", "path": "streams[0].size"}}',
-    )
-    with pytest.raises(TgenError, match=r"`configure`: too small at streams\[0\].size") as refused:
+    error = b'{"code": "bad-value", "message": "too small", "path": "streams[0].size"}'
+    said = pytest.raises(TgenError, match=r"`configure`: too small at streams\[0\].size")
+    with answering(peer, b'{"id": ID, "ok": false, "error": %s}' % error), said as refused:
         client.ask("configure", 5)
     assert refused.value.code == "bad-value"
-    thread.join()
 
 
 def test_a_refusal_of_the_connection_is_one_of_the_request(pair: tuple[Client, Peer]) -> None:
@@ -135,10 +131,8 @@ def test_silence_ends_at_the_deadline(pair: tuple[Client, Peer]) -> None:
 
 def test_hanging_up_is_noticed_at_once(pair: tuple[Client, Peer]) -> None:
     client, peer = pair
-    thread = answers(peer, hang_up=True)
-    with pytest.raises(Gone):
+    with answering(peer, hang_up=True), pytest.raises(Gone):
         client.ask("trial", 60)
-    thread.join()
     with pytest.raises(Gone):
         client.ask("trial", 60)
 
@@ -168,10 +162,8 @@ def test_an_answer_that_is_no_json_object_is_an_error(
     pair: tuple[Client, Peer], line: bytes
 ) -> None:
     client, peer = pair
-    thread = answers(peer, line)
-    with pytest.raises(ComponentError, match="no JSON"):
+    with answering(peer, line), pytest.raises(ComponentError, match="no JSON"):
         client.ask("hello", 5)
-    thread.join()
 
 
 def test_an_answer_may_come_in_pieces(pair: tuple[Client, Peer]) -> None:
@@ -274,14 +266,18 @@ def test_the_main_thread_shares_the_first_cpu() -> None:
     assert lcores((3,)) == "0@3,1@3"
 
 
-def test_a_device_of_dpdk_is_taken_as_written() -> None:
-    found = port_of(endpoint("vdev", "net_memif0,role=client"), 3, Options())
-    assert found == Port("net_memif0", "net_memif0,role=client")
+def test_each_kind_of_port_is_a_device_of_dpdk() -> None:
+    def made(kind: str, address: str, **options: Any) -> Port:
+        return port_of(endpoint(kind, address), 1, Options(**options))
 
-
-def test_where_a_vnf_listens_tgen_plays_the_switch() -> None:
-    found = port_of(endpoint("vhost-user-backend", "RUN/vm1_0.sock"), 1, Options(queues=2))
-    assert found == Port("net_vhost1", "net_vhost1,iface=RUN/vm1_0.sock,queues=2,client=1")
+    assert made("vdev", "net_memif0,role=client") == Port("net_memif0", "net_memif0,role=client")
+    switch = made("vhost-user-backend", "RUN/vm1_0.sock", queues=2)
+    assert switch == Port("net_vhost1", "net_vhost1,iface=RUN/vm1_0.sock,queues=2,client=1")
+    spoken_to = "net_virtio_user1,path=/run/p0,queue_size=1024,queues=2"
+    assert made("vhost-user", "/run/p0", ring=1000, queues=2).device == spoken_to
+    assert made("vhost-user-client", "/run/p0").device.endswith(",server=1")
+    with pytest.raises(UsageError, match="pigeon"):
+        made("pigeon", "x")
 
 
 def test_queues_of_a_vnf_that_nobody_would_empty_are_refused() -> None:
@@ -307,23 +303,6 @@ def test_a_plan_names_the_file_that_is_replayed_and_has_nobody_answer_for_its_ho
     case = case.model_copy(update={"generator": TgenSpec(kind="tgen")})
     *_, last = TgenGenerator().plan(case, (), placement)
     assert "the frames of /tmp/x.pcap, rhythm file" in last.action
-
-
-def test_a_vhost_user_socket_is_spoken_to_by_virtio_user() -> None:
-    found = port_of(endpoint("vhost-user", "/run/p0"), 1, Options(ring=1000, queues=2))
-    assert found == Port(
-        "net_virtio_user1", "net_virtio_user1,path=/run/p0,queue_size=1024,queues=2"
-    )
-
-
-def test_a_switch_that_calls_finds_a_server() -> None:
-    found = port_of(endpoint("vhost-user-client", "/run/p0"), 0, Options())
-    assert found.device.endswith(",server=1")
-
-
-def test_another_kind_of_port_is_refused() -> None:
-    with pytest.raises(UsageError, match="pigeon"):
-        port_of(endpoint("pigeon", "x"), 0, Options())
 
 
 def test_the_variable_names_the_program(tmp_path: Path) -> None:

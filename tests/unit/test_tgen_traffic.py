@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from assertions import known
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -347,18 +348,13 @@ def activity(*ports: dict[str, Any], missed: int = 0) -> GeneratorActivity:
     """Return it for a trial whose ports say this, and of which so many frames are known beside."""
     listed = [{"port": number, **port} for number, port in enumerate(ports)]
     result = {"streams": [], "settled": True, "workers": [WORKER], "ports": listed}
-    found = counts(result, (), None, 0, missed=missed).generator
-    assert found is not None
+    found = known(counts(result, (), None, 0, missed=missed).generator)
     return found
 
 
 @pytest.mark.parametrize(
     ("ports", "missed"),
-    [
-        (({"missed": 3}, {"missed": 4}), 7),
-        (({"missed": 3}, {}), 3),
-        (({}, {}), 0),
-    ],
+    [(({"missed": 3}, {"missed": 4}), 7), (({"missed": 3}, {}), 3), (({}, {}), 0)],
 )
 def test_of_what_was_missed_as_much_counts_as_devices_told(
     ports: tuple[dict[str, Any], ...], missed: int
@@ -393,8 +389,7 @@ def answered(**changes: Any) -> dict[str, Any]:
 
 
 def test_each_direction_keeps_its_place() -> None:
-    found = slots_of(answered())
-    assert found is not None
+    found = known(slots_of(answered()))
     assert (found.width_ns, found.count, found.cut) == (12_935_879, 300, False)
     assert [slot.index for slot in found.noted] == [40, 41, 42, 98, 99, 100]
     assert found.noted[1].away

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from assertions import known
 from attacker import NOBODY, town
 from pydantic import ValidationError
 from trees import program_for
@@ -176,8 +177,7 @@ def test_the_head_of_a_program_says_its_processor_and_its_linker(
 ) -> None:
     program = tmp_path / "program"
     program.write_bytes(program_for(ARM, bits=bits, little=little, linker="/lib/ld.so"))
-    elf = read_elf(program)
-    assert elf is not None
+    elf = known(read_elf(program))
     assert (elf.bits, elf.little, elf.family, elf.interpreter) == (bits, little, ARM, "/lib/ld.so")
     assert elf.processor.startswith(f"aarch64, {bits} bits")
 
@@ -196,14 +196,12 @@ def test_a_damaged_head_is_read_to_no_harm(tmp_path: Path) -> None:
 
 
 def test_this_programs_own_head_can_be_read() -> None:
-    elf = read_elf(Path(sys.executable))
-    assert elf is not None
+    elf = known(read_elf(Path(sys.executable)))
     assert elf.runs_where(elf)
 
 
 def test_a_program_for_another_processor_is_refused_by_both_names(root: Path) -> None:
-    own = read_elf(Path(sys.executable))
-    assert own is not None
+    own = known(read_elf(Path(sys.executable)))
     (root / "other").write_bytes(program_for(X86 if own.family == ARM else ARM))
     with pytest.raises(NotReadyError, match="for another processor") as caught:
         Tree(root).require_program(Path("/other"))
@@ -211,8 +209,7 @@ def test_a_program_for_another_processor_is_refused_by_both_names(root: Path) ->
 
 
 def test_a_program_whose_linker_the_tree_has_not_is_refused_by_its_name(root: Path) -> None:
-    own = read_elf(Path(sys.executable))
-    assert own is not None
+    own = known(read_elf(Path(sys.executable)))
     head = program_for(own.family, bits=own.bits, little=own.little, linker="/lib/ld-own.so")
     (root / "program").write_bytes(head)
     with pytest.raises(NotReadyError, match="cannot be loaded") as caught:

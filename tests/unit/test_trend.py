@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from record_samples import case_record, case_start, header, planned, run_end, trial_line
+from record_samples import goal as answered
 from stored_runs import store
 
 from vsperf.analysis.segments import segments_of
@@ -20,7 +21,7 @@ from vsperf.errors import UsageError
 from vsperf.output.table import Cell
 from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
-from vsperf.records.result import GoalResult, Limit, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.run import Line
 
 POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
@@ -134,16 +135,8 @@ def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
             "spec": {**case.spec, "name": testcase, **spec},
         }
         cases.append(case.model_copy(update=changed))
-        goal = GoalResult(
-            goal="ndr",
-            loss_ratio="0",
-            lower_fps=rate,
-            upper_fps=rate + rate // 100,
-            throughput_fps=rate,
-            limit=Limit.DUT,
-            reason="",
-        )
-        result = SearchResult(goals=(goal,), round_trips_ns=met)
+        goals = (answered(rate, rate + rate // 100),)
+        result = SearchResult(goals=goals, round_trips_ns=met)
         lines += [case_start(key), trial_line(key), case_record(key, result=result)]
     values = {"simulated": False, "environment": HOST, **head}
     began = f"2026-11-{day:02}T10:00:00Z"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from paired_models import FASTEST_FPS, ModelTurns, PairedModel, method, session
 from pydantic import ValidationError
 from test_paired_runs import run, shown, stored, vsperf
@@ -190,8 +191,7 @@ class TestLoss:
                 turns[ninth], turn_received_frames=2 * came, received_by_direction=(came, came)
             )
             bench.rounds[number] = one.model_copy(update={"turns": TurnColumns.of(turns)})
-        found = compared(bench.rounds, "B", terms=Terms(overload=False), metric=Metric.LOSS)
-        assert found is not None
+        found = known(compared(bench.rounds, "B", terms=Terms(overload=False), metric=Metric.LOSS))
         assert found.ratio == pytest.approx(1 - 0.5 / 24, abs=1e-3)
         assert found.worse
 
@@ -202,8 +202,7 @@ class TestLoss:
         for number, one in enumerate(bench.rounds):
             turns = [replace(t, **none) if t.side == 2 else t for t in one.turns.rows()]
             bench.rounds[number] = one.model_copy(update={"turns": TurnColumns.of(turns)})
-        found = compared(bench.rounds, "B", terms=Terms(overload=False), metric=Metric.LOSS)
-        assert found is not None
+        found = known(compared(bench.rounds, "B", terms=Terms(overload=False), metric=Metric.LOSS))
         assert 0 < found.ratio < 1e-6
 
 
@@ -275,8 +274,7 @@ class TestOutput:
 
     def test_programs_get_the_same_numbers(self, tmp_path: Path) -> None:
         run(tmp_path, *AT_A_LOAD, "--set", "search.metric=p99")
-        record = stored(tmp_path).record
-        assert record is not None
+        record = known(stored(tmp_path).record)
         assert record.result is not None
         figure = record.result.figures[0]
         (case,) = json.loads(shown(tmp_path, "--json"))["cases"]

@@ -37,11 +37,7 @@ class Guest:
     def serve(self) -> None:
         terminal, inner = pty.openpty()
         shell = subprocess.Popen(
-            ["sh", "-i"],
-            stdin=inner,
-            stdout=inner,
-            stderr=inner,
-            start_new_session=True,
+            ["sh", "-i"], stdin=inner, stdout=inner, stderr=inner, start_new_session=True
         )
         os.close(inner)
         with socket.socket(socket.AF_UNIX) as listener:

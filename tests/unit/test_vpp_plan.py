@@ -82,16 +82,6 @@ def test_the_main_thread_does_not_share_the_cpu_of_a_worker() -> None:
         steps(Placement(cpus={"pmd": (1,), "switch main": (1,)}))
 
 
-def test_settings_that_name_one_cpu_for_both_are_refused() -> None:
-    with pytest.raises(ValidationError, match="both name CPU 2"):
-        VppSpec(kind="vpp", worker_cpus="2", main_cpu=2)
-
-
-def test_the_number_of_workers_is_not_said_twice_in_different_ways() -> None:
-    with pytest.raises(ValidationError, match="workers is 1, but worker_cpus names 2"):
-        VppSpec(kind="vpp", workers=1, worker_cpus="2,3")
-
-
 def test_only_the_plugins_that_the_ports_need_are_loaded(tmp_path: Path) -> None:
     install = an_install(tmp_path, "vhost", "memif", "acl")
     found = configuration(switch={"install": install})["plugins"]
@@ -147,11 +137,6 @@ def test_the_generator_is_told_how_to_reach_a_memif() -> None:
     assert "net_memif1" in second.address
 
 
-def test_rings_are_powers_of_two() -> None:
-    with pytest.raises(ValidationError, match="1000 is no power of 2"):
-        VppSpec(kind="vpp", ring=1000)
-
-
 def test_a_device_of_the_kernel_is_opened_as_a_packet_socket() -> None:
     links = {
         "phy0": {"switch": "net_af_packet0,iface=veth0", "generator": "net_af_packet9,iface=veth1"}
@@ -197,22 +182,12 @@ def test_vnfs_are_called_where_links_are_memifs() -> None:
     assert {wire.kind for wire in wires} == {"vhost-user-client"}
 
 
-def test_routes_of_no_frame_need_a_table() -> None:
-    with pytest.raises(ValidationError, match="xconnect has none"):
-        VppSpec(kind="vpp", routes=10)
-
-
 def test_a_plan_lists_the_first_routes_and_says_how_many_there_are() -> None:
     found = steps(switch={"forwarding": "ip4", "routes": 10_000}, topology=P2P)[-1]
     assert found.lines[0].startswith(
         "ip_route_add_del is_add=true route={table_id=1 prefix=10.128."
     )
     assert found.lines[-1] == "… and so on, 10000 for each table"
-
-
-def test_filters_are_refused_with_a_reason() -> None:
-    with pytest.raises(ValidationError, match="puts no filters into VPP"):
-        VppSpec(kind="vpp", filters=3)
 
 
 def test_a_missing_vpp_is_one_sentence_with_what_to_install(tmp_path: Path) -> None:
@@ -279,9 +254,14 @@ def test_the_word_of_all_switches_for_forwarding_is_understood(
         ({"flows": "l4"}, "no rules of the kind flows=l4"),
         ({"flows": "learn", "forwarding": "ip4"}, "contradict"),
         ({"flows": "l2", "learn": True}, "contradict"),
+        ({"worker_cpus": "2", "main_cpu": 2}, "both name CPU 2"),
+        ({"workers": 1, "worker_cpus": "2,3"}, "workers is 1, but worker_cpus names 2"),
+        ({"ring": 1000}, "1000 is no power of 2"),
+        ({"routes": 10}, "xconnect has none"),
+        ({"filters": 3}, "puts no filters into VPP"),
     ],
 )
-def test_words_that_vpp_cannot_follow_are_refused(said: dict[str, Any], words: str) -> None:
+def test_settings_that_vpp_cannot_follow_are_refused(said: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         VppSpec.model_validate({"kind": "vpp", **said})
 
@@ -327,10 +307,30 @@ def test_vnfs_are_joined_with_each_other() -> None:
     assert joined(V2V) == {("vm1_1", "vm2_0"), ("vm2_0", "vm1_1")}
 
 
-@pytest.mark.parametrize("topology", [PVPV, SINGLE], ids=["parallel", "one NIC"])
-def test_a_port_whose_frames_go_several_ways_is_not_joined(topology: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="joins ports in pairs"):
-        ways({"forwarding": "xconnect"}, topology=topology)
+TOLD = {"forwarding": "bridge", "learn": False}
+"""A bridge that is told every address."""
+
+
+@pytest.mark.parametrize(
+    ("switch", "case", "why"),
+    [
+        ({"forwarding": "xconnect"}, {"topology": PVPV}, "joins ports in pairs"),
+        ({"forwarding": "xconnect"}, {"topology": SINGLE}, "joins ports in pairs"),
+        ({"forwarding": "bridge"}, {"topology": PVPV}, "would join phy0, vm1_0, vm2_0"),
+        (TOLD, {"topology": SINGLE}, "a bridge would have to send frames for"),
+        (TOLD, {"traffic": {"replay": {"file": "/x.pcap"}}}, "has to know for whom frames are"),
+        ({"forwarding": "ip4"}, {"topology": PVPV}, "a router has one"),
+    ],
+    ids=[
+        *("parallel VNFs, joined", "one NIC, joined", "parallel VNFs, learned", "one NIC, told"),
+        *("a file, told", "one MAC address for two VNFs"),
+    ],
+)
+def test_frames_that_would_go_several_ways_are_refused(
+    switch: dict[str, Any], case: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        ways(switch, **case)
 
 
 def test_each_group_of_ports_is_a_bridge_of_its_own() -> None:
@@ -362,35 +362,13 @@ def test_a_bridge_that_does_not_learn_is_told_every_address_and_never_floods() -
 
 
 def test_parallel_vnfs_are_told_apart_by_mac_address() -> None:
-    found = ways({"forwarding": "bridge", "learn": False}, topology=PVPV)
-    told = [line.split()[1:4] for line in found if "l2fib" in line]
+    told = [line.split()[1:4] for line in ways(TOLD, topology=PVPV) if "l2fib" in line]
     assert ["mac=02:01:00:00:00:01", "bd_id=1", "sw_if_index=vm1_0"] in told
     assert ["mac=02:01:00:00:00:02", "bd_id=1", "sw_if_index=vm2_0"] in told
     assert ["mac=02:01:00:00:00:01", "bd_id=2", "sw_if_index=phy1"] in told
-
-
-def test_frames_of_a_lane_that_a_vnf_left_as_they_were_find_the_end_of_their_path() -> None:
-    found = ways({"forwarding": "bridge", "learn": False}, topology=PVPV)
-    told = [line.split()[1:4] for line in found if "l2fib" in line]
+    # Frames of a lane that a VNF left as they were find the end of their path, too.
     assert ["mac=02:01:00:00:00:02", "bd_id=2", "sw_if_index=phy1"] in told
     assert ["mac=02:00:00:00:00:02", "bd_id=1", "sw_if_index=phy0"] in told
-
-
-def test_a_bridge_between_parallel_vnfs_does_not_learn() -> None:
-    with pytest.raises(UsageError, match="would join phy0, vm1_0, vm2_0"):
-        ways({"forwarding": "bridge"}, topology=PVPV)
-
-
-def test_a_vnf_with_one_nic_is_no_case_for_a_bridge() -> None:
-    with pytest.raises(UsageError, match="a bridge would have to send frames for"):
-        ways({"forwarding": "bridge", "learn": False}, topology=SINGLE)
-
-
-def test_frames_of_a_file_are_for_nobody_known() -> None:
-    traffic = {"replay": {"file": "/frames.pcap"}}
-    case = {"switch": {"forwarding": "bridge", "learn": False}}
-    with pytest.raises(UsageError, match="has to know for whom frames are"):
-        ways(**case, traffic=traffic)
 
 
 def routes(switch: dict[str, Any], **case: Any) -> list[tuple[str, str, str]]:
@@ -468,11 +446,6 @@ def test_what_a_router_would_drop_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         ways(switch, traffic=traffic)
-
-
-def test_a_router_has_one_mac_address_at_each_port() -> None:
-    with pytest.raises(UsageError, match="a router has one"):
-        ways({"forwarding": "ip4"}, topology=PVPV)
 
 
 def test_a_cross_connect_without_routes_needs_none() -> None:

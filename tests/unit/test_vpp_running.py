@@ -93,31 +93,24 @@ def test_nobody_at_the_socket_is_said_at_once(tmp_path: Path) -> None:
         connect(tmp_path / "api.sock", known_messages(), SOON_S)
 
 
-def test_a_vpp_that_hangs_is_not_waited_for_without_end(tmp_path: Path) -> None:
+HALF_AN_ANSWER = bytes(8) + b"\0\0\1\0" + bytes(4) + b"\0\x10"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "patience_s"),
+    [
+        (b"", r"did not answer a greeting within 0\.1 s", SOON_S),
+        (HALF_AN_ANSWER, "did not answer", SOON_S),
+        (None, r"closed the connection|cannot be reached", PATIENCE_S),
+    ],
+    ids=["it hangs", "half of an answer", "closed"],
+)
+def test_a_vpp_that_does_not_answer_is_not_waited_for_without_end(
+    tmp_path: Path, answer: bytes | None, said: str, patience_s: float
+) -> None:
     path = tmp_path / "api.sock"
-    with (
-        listening(path, socket.SOCK_STREAM, b""),
-        pytest.raises(ApiError, match=r"did not answer a greeting within 0\.1 s"),
-    ):
-        connect(path, known_messages(), SOON_S)
-
-
-def test_half_of_an_answer_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "api.sock"
-    with (
-        listening(path, socket.SOCK_STREAM, bytes(8) + b"\0\0\1\0" + bytes(4) + b"\0\x10"),
-        pytest.raises(ApiError, match="did not answer"),
-    ):
-        connect(path, known_messages(), SOON_S)
-
-
-def test_a_connection_that_is_closed_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "api.sock"
-    with (
-        listening(path, socket.SOCK_STREAM, None),
-        pytest.raises(ApiError, match=r"closed the connection|cannot be reached"),
-    ):
-        connect(path, known_messages(), PATIENCE_S)
+    with listening(path, socket.SOCK_STREAM, answer), pytest.raises(ApiError, match=said):
+        connect(path, known_messages(), patience_s)
 
 
 def test_statistics_that_are_not_shared_are_an_error(tmp_path: Path) -> None:
@@ -222,24 +215,23 @@ def test_many_calls_need_more_connections(tmp_path: Path) -> None:
 SOON_S_SEGMENT = 0.05
 
 
-def test_counters_are_read_by_thread_and_index() -> None:
+def heartbeat(segment: Segment) -> int | None:
+    return segment.number("/sys/heartbeat")
+
+
+def test_counters_are_read_by_thread_and_index_and_of_frames_and_bytes_the_frames() -> None:
     written = WrittenSegment()
     written.simple("/if/drops", [[1, 2, 3], [4, 5, 6]])
-    found = Segment(written.memory).read(lambda segment: segment.simple("/if/drops"))
-    assert found == ((1, 2, 3), (4, 5, 6))
-
-
-def test_of_frames_and_bytes_the_frames_are_taken() -> None:
-    written = WrittenSegment()
     written.combined("/if/rx", [[(0, 0), (7, 448)], [(1, 60), (9, 576)]])
-    found = Segment(written.memory).read(lambda segment: segment.combined("/if/rx"))
-    assert found == ((0, 7), (1, 9))
+    segment = Segment(written.memory)
+    assert segment.read(lambda found: found.simple("/if/drops")) == ((1, 2, 3), (4, 5, 6))
+    assert segment.read(lambda found: found.combined("/if/rx")) == ((0, 7), (1, 9))
 
 
 def test_what_vpp_does_not_count_is_missing() -> None:
     segment = Segment(WrittenSegment().memory)
     assert segment.read(lambda segment: segment.simple("/if/drops")) == ()
-    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) is None
+    assert segment.read(heartbeat) is None
 
 
 def test_a_name_may_be_missing_in_between() -> None:
@@ -263,9 +255,9 @@ def test_a_number_is_read_anew_where_nothing_moved() -> None:
     written.number("/sys/boottime", 1)
     written.number("/sys/heartbeat", 3)
     segment = Segment(written.memory)
-    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 3
+    assert segment.read(heartbeat) == 3
     written.change_number(1, 4)
-    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 4
+    assert segment.read(heartbeat) == 4
 
 
 def test_buffers_of_a_pool_are_counted_wherever_they_are() -> None:
@@ -280,10 +272,10 @@ def test_buffers_of_a_pool_are_counted_wherever_they_are() -> None:
 def test_what_is_added_later_is_found() -> None:
     written = WrittenSegment()
     segment = Segment(written.memory)
-    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) is None
+    assert segment.read(heartbeat) is None
     written.number("/sys/heartbeat", 3)
     written.header(epoch=2)
-    assert segment.read(lambda segment: segment.number("/sys/heartbeat")) == 3
+    assert segment.read(heartbeat) == 3
 
 
 def test_a_change_that_ends_is_waited_for() -> None:
@@ -292,7 +284,7 @@ def test_a_change_that_ends_is_waited_for() -> None:
     written.header(changing=1)
     ending = threading.Timer(SOON_S_SEGMENT, written.header)
     ending.start()
-    assert Segment(written.memory).read(lambda segment: segment.number("/sys/heartbeat")) == 3
+    assert Segment(written.memory).read(heartbeat) == 3
     ending.join()
 
 
@@ -311,7 +303,7 @@ def test_what_changed_while_it_was_read_is_read_again() -> None:
     def slowly(segment: Segment) -> int | None:
         if (epoch := next(epochs, None)) is not None and epoch != 1:
             written.header(epoch=epoch)
-        return segment.number("/sys/heartbeat")
+        return heartbeat(segment)
 
     assert Segment(written.memory).read(slowly) == 3
 
@@ -321,10 +313,9 @@ def test_a_place_outside_of_the_segment_is_never_followed() -> None:
     written.number("/if/drops", 0)
     written._entries[-1] = b"\2\0\0\0\0\0\0\0" + b"\xff" * 8 + b"/if/drops".ljust(128, b"\0")
     written.header(epoch=2)
+    segment = Segment(written.memory)
     with pytest.raises(SegmentError):
-        Segment(written.memory).read(
-            lambda found: found.simple("/if/drops"), patience_s=SOON_S_SEGMENT
-        )
+        segment.read(lambda found: found.simple("/if/drops"), patience_s=SOON_S_SEGMENT)
 
 
 # What VPP counts becomes the counters of a switch, and closes the account of a trial.
@@ -597,9 +588,7 @@ def test_one_that_was_chosen_is_looked_for_where_it_is(tmp_path: Path) -> None:
     assert str(tmp_path) in answer.evidence
 
 
-def test_a_missing_library_is_named_with_the_way_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "PYTHON", "no_such_library")
     with pytest.raises(NotReadyError, match="no_such_library is not installed") as caught:
         programs.require_library()

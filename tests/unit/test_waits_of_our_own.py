@@ -39,7 +39,7 @@ ALLOWED = {
         "connection.recv": "something is there",
     },
     "drivers/programs/serve_user_space.py": {
-        "server.wait": "a program of its own, which a signal ends",
+        "server.wait": "a program of its own, which a signal ends"
     },
     "qemu/console.py": {
         "self.connection.recv": "in a thread, which never sees a signal",
