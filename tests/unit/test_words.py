@@ -20,6 +20,7 @@ from vsperf.cli.commands import explain
 from vsperf.cli.commands.explain import find
 from vsperf.cli.connections_view import CLIENT, REQUESTS, SEGMENTS, _words
 from vsperf.cli.main import COMMANDS, cli, run_cli
+from vsperf.cli.selection import library
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.errors import ExitCode, UsageError
@@ -181,7 +182,7 @@ def used_in(page: Path) -> set[str]:
 def test_each_word_in_code_each_value_and_each_doubt_is_explained(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "library", cache(explain.library))
+    monkeypatch.setattr(explain, "library", cache(library))
     pages = sorted(REPOSITORY.glob(where))
     words = {word: page.name for page in pages for word in used_in(page)}
     assert len(words) > 5
