@@ -52,7 +52,7 @@ def test_a_trial_of_one_test_is_no_trace_for_the_next(kept: Kept[SimulatedSessio
 def test_who_left_one_that_does_not_work_is_named_and_the_next_one_is_new(
     kept: Kept[SimulatedSession],
 ) -> None:
-    kept.lent("a test that breaks it").closed = True
+    kept.lent("a test that breaks it").ended = True
     with pytest.raises(pytest.fail.Exception, match="a test that breaks it left what it shares"):
         kept.lent("two")
     assert kept.lent("three").failure() is None

@@ -24,7 +24,7 @@ from real_runs import (
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S
-from vsperf.drivers.vswitches.linux_bridge.driver import connected
+from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
 from vsperf.host.netns import FOLDER as NETWORKS
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome
@@ -183,7 +183,7 @@ def test_when_the_kernels_bridge_is_removed_the_case_is_measured_anew(place: Pla
     run = place.start(*STRIKABLE, "--vswitch=linux-bridge", SLOWLY)
     in_mid_trial(run)
     (folder,) = (path.parent for path in place.runtime.glob("vsperf-*/owner.json"))
-    with connected(folder.name) as netlink:
+    with Netlink.connected(folder.name) as netlink:
         netlink.remove("br0")
     ended = run.end()
     assert ended.code == 0, ended.err

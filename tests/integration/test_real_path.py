@@ -17,7 +17,7 @@ from vpp_cases import vpp_install
 from vsperf.config.flows import host_ip, link_mac
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
-from vsperf.drivers.vswitches.linux_bridge.driver import connected as netlink_of
+from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
 from vsperf.drivers.vswitches.vpp.driver import ANSWER_S
 from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs
@@ -181,7 +181,7 @@ def test_an_address_behind_the_wrong_port_of_the_kernels_bridge_is_diagnosed_and
     disturbed: Run,
 ) -> None:
     def mistell(folder: Path) -> None:
-        with netlink_of(folder.name) as netlink:
+        with Netlink.connected(folder.name) as netlink:
             found = netlink.devices().items()
             first, second = sorted(name for name, device in found if device.master is not None)
             netlink.forget(second, [link_mac(1)])

@@ -488,7 +488,7 @@ def test_it_sends_no_frames(session: DperfSession) -> None:
 
 
 def test_when_the_session_has_ended_no_trial_begins(session: DperfSession) -> None:
-    session.closed = True
+    session.ended = True
     with pytest.raises(ComponentError, match="no longer connected"):
         session.connect(REQUEST)
     assert session.failure() == "dperf is no longer connected"

@@ -247,7 +247,7 @@ def test_one_that_died_hangs_or_was_stopped_says_so(ready: RunningDpvs) -> None:
     assert "does not answer" in str(ready.failure())
     ready.daemon = program(failure=lambda: "was killed by SIGKILL")
     assert ready.failure() == "dpvs was killed by SIGKILL"
-    ready.stopped = True
+    ready.ended = True
     assert ready.failure() == "the switch was stopped"
 
 
