@@ -33,7 +33,7 @@ from vsperf.deploy.places import (
 )
 from vsperf.drivers.programs.wrk.driver import WrkSpec
 from vsperf.errors import NotReadyError
-from vsperf.host import veth
+from vsperf.host import veth, veths
 from vsperf.host.netns import path_of
 from vsperf.host.offloads import COMMANDS, HIGH, LOW, SETTINGS, against, speed_bps, speed_in
 from vsperf.host.places import short_name
@@ -128,8 +128,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     ),
     "a model": (
         ("--testbed", "sim"),
-        "`testbed.simulated` and the method stream do not go together, so far",
-        "--testbed local",
+        "testbed sim is simulated, and the method stream has programs exchange data",
+        "or this on a testbed that is real: --testbed local",
     ),
     "the host at both ends": (
         (*BRIDGE, "--set", "places.phy0.kind=host", "--set", "places.phy1.kind=host"),
@@ -377,7 +377,7 @@ def test_a_device_is_given_away_and_named_in_one_request(monkeypatch: pytest.Mon
     """Named before, OVS would not see it leave; named afterwards, nobody would find it there."""
     asked: list[dict[str, Any]] = []
     talking = SimpleNamespace(link=lambda verb, **words: asked.append(words))
-    monkeypatch.setattr(veth, "routes", lambda: nullcontext(talking))
+    monkeypatch.setattr(veths, "routes", lambda: nullcontext(talking))
     monkeypatch.setattr(socket, "if_nametoindex", {"vsp-0-1": 7}.__getitem__)
     far = FarEnd("", "vsp-h-1", "02:00:00:00:00:01", 1500)
     handed("vsp-0-1", far=far)
