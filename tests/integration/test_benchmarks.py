@@ -25,6 +25,7 @@ SHARED = (
     "common",
     "coverage_models",
     "coverage_world",
+    "made_runs",
     "needs",
     "paired_kept",
     "paired_models",

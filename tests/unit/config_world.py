@@ -18,6 +18,7 @@ from vsperf.config.lookup import Folder, Library
 from vsperf.config.modify import Modify
 from vsperf.drivers.collectors.ovs import OvsCollectorSpec
 from vsperf.drivers.collectors.pacing import PacingSpec
+from vsperf.drivers.collectors.perf import PerfSpec
 from vsperf.drivers.collectors.proc import ProcSpec
 from vsperf.drivers.generators.testpmd.plan import TestpmdGeneratorSpec
 from vsperf.drivers.generators.tgen.spec import TgenSpec
@@ -127,7 +128,7 @@ DRIVERS: Drivers = {
     },
     "probe": {"irtt": IrttSpec},
     "search": METHODS,
-    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec},
+    "collect": {"proc": ProcSpec, "ovs": OvsCollectorSpec, "pacing": PacingSpec, "perf": PerfSpec},
     "noise": {"memory": MemorySpec, "memory-vm": GuestMemorySpec, "stress": StressSpec},
 }
 
