@@ -29,6 +29,7 @@ from search_models import LINE_RATE, POLICY
 
 from vsperf.analysis.comparison import findings_in
 from vsperf.drivers.generators.base import OnSample, TrialRequest
+from vsperf.drivers.vswitches.base import NothingRuns
 from vsperf.engine import disturb
 from vsperf.engine.criteria import outcome_of
 from vsperf.engine.disturb import Happened, run_trial
@@ -393,23 +394,11 @@ KILLED = TrialOptions(event="kill-switch")
 
 
 @dataclass
-class Restarting:
+class Restarting(NothingRuns):
     """A switch that says when it was restarted."""
 
     restarts: list[float] = field(default_factory=list)
     came: threading.Event = field(default_factory=threading.Event)
-
-    def failure(self) -> str | None:
-        return None
-
-    def await_ports(self, places: tuple[str, ...], patience_s: float) -> None:
-        pass
-
-    def counters(self) -> SwitchCounters | None:
-        return None
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def restart(self, *, kill: bool) -> None:
         self.restarts.append(time.monotonic())
@@ -420,9 +409,6 @@ class Restarting:
 
     def change_rules(self, count: int) -> None:
         pass
-
-    def access(self) -> tuple[str, ...]:
-        return ()
 
 
 def counts() -> TrialCounts:
