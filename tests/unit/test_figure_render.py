@@ -28,6 +28,8 @@ BESIDE = Options(beside=("plugfest_2017", "pod3_2016", "dpvs_1_9_2"))
 SVG = "{http://www.w3.org/2000/svg}"
 PLOTS = [plot.name for plot in all_plots()]
 
+FONTS_ASKED = re.compile(r"font(?:-family)?: ?([^;\"]+)")
+
 
 @pytest.fixture(scope="module")
 def every() -> dict[str, Drawing]:
@@ -114,6 +116,15 @@ def test_colours_are_those_of_the_page(every: dict[str, Drawing]) -> None:
     assert "currentColor" in svg
     assert f"var(--figure-1, {theme.SERIES[0]})" in svg
     assert theme.INK not in svg
+
+
+def test_text_names_fonts_that_take_the_place_of_ours_where_that_is_not_there(
+    every: dict[str, Drawing],
+) -> None:
+    styles = [style for drawing in every.values() for style in FONTS_ASKED.findall(svg(drawing))]
+    assert styles
+    assert {tuple(style.split(", ")[-2:]) for style in styles} == {("Arial", "sans-serif")}
+    assert all("'DejaVu Sans'" in style for style in styles)
 
 
 def test_a_file_has_plain_colours_for_programs_that_know_no_variables(

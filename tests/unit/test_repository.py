@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +79,18 @@ def test_a_module_says_what_it_owns_and_a_test_module_what_it_is_about() -> None
 
 
 @pytest.mark.needs("checkout")
+def test_a_name_of_a_module_means_one_thing() -> None:
+    """Given a second value below, it would have that in all that stands above, too."""
+    for path in modules():
+        tops = [one for one in ast.parse(path.read_text()).body if isinstance(one, ast.Assign)]
+        names = Counter(name for top in tops for target in top.targets for name in _names(target))
+        none_wrong(f"{relative(path)}: {name}" for name, count in names.items() if count > 1)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    return (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
+
+
 def test_no_file_names_a_path_of_somebodys_machine() -> None:
     none_wrong(
         f"{relative(path)}:{number}: {line.strip()[:80]}"

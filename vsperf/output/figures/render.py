@@ -36,6 +36,12 @@ from vsperf.trust.named_files import written
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, 'Noto Sans', Arial, sans-serif"
+NAME, FONT_MANAGER = "matplotlib", "matplotlib.font_manager"
+"""The library, and that of it which looks for fonts as soon as it is imported."""
+VARIABLE = "MATPLOTLIBRC"
+FORMATS = ("svg", "png", "pdf")
+RESOLUTION = 150
+"""Dots per inch of PNG."""
 
 
 def page_element(text: str, drawing: Drawing, name: str, *, plainly: bool = False) -> str:
@@ -100,12 +106,6 @@ def _recolor(one: ElementTree.Element, *, plainly: bool) -> None:
             one.attrib[key] = theme.VARIABLES.get(one.attrib[key], one.attrib[key])
 
 
-NAME = "matplotlib"
-FONTS = "matplotlib.font_manager"
-"""What looks for them as soon as it is imported."""
-VARIABLE = "MATPLOTLIBRC"
-
-
 def matplotlib() -> ModuleType:
     """Return the library, with its own defaults; to be called before any part of it is imported."""
     if NAME in sys.modules:
@@ -115,7 +115,7 @@ def matplotlib() -> ModuleType:
         os.chdir("/")
         with trusted.own_home() as homes, _environment({VARIABLE: os.devnull, **homes}):
             library = importlib.import_module(NAME)
-            importlib.import_module(FONTS)
+            importlib.import_module(FONT_MANAGER)
             return library
     finally:
         os.fchdir(here)
@@ -135,11 +135,6 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-FORMATS = ("svg", "png", "pdf")
-RESOLUTION = 150
-"""Dots per inch of PNG."""
 
 
 def svg(drawing: Drawing) -> str:
