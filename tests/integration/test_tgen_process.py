@@ -30,8 +30,10 @@ from vsperf.drivers.generators.tgen.byhand import (
 )
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.process import TGEN, Tgen
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.dead import dead_deployments
+from vsperf.host.process import managed
+from vsperf.host.workspace import workspace
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
 __all__ = ["fixture_kept_tgen", "fixture_ring"]
@@ -301,6 +303,22 @@ def test_a_port_that_cannot_be_made_is_told_in_dpdks_words() -> None:
     ):
         pytest.fail("a tgen was given")
     assert "net_no_such_driver0" in str(failed.value.problems[0].why)
+
+
+@pytest.mark.everyday
+def test_who_ended_before_is_named_and_not_the_tgen_that_cannot_start_without_it(
+    tmp_path: Path,
+) -> None:
+    with (
+        workspace("a test", tmp_path / "run") as place,
+        managed(["sleep", "100"], name="mirror", workspace=place) as mirror,
+    ):
+        mirror.process.kill()
+        with (
+            pytest.raises(DiedError, match="mirror was lost while tgen started"),
+            at_hand(["net_no_such_driver0"], OPTIONS, place),
+        ):
+            pytest.fail("a tgen was given")
 
 
 def test_a_lack_of_hugepages_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,22 @@ def test_a_program_that_ends_while_it_starts_is_quoted(place: Workspace) -> None
     assert caught.value.problems[0].why == "ended with exit code 7; its last words: no such port"
 
 
+def test_who_ended_first_is_named_and_not_who_could_not_start_without_it(place: Workspace) -> None:
+    with managed(["sleep", "100"], name="daemon", workspace=place) as daemon:
+        daemon.process.kill()
+
+        def ready() -> bool:
+            while marked(f"{place.name}/client"):
+                time.sleep(0.01)
+            return False
+
+        with (
+            pytest.raises(DiedError, match="daemon was lost while client started"),
+            managed(["false"], name="client", workspace=place, ready=ready),
+        ):
+            pass
+
+
 def test_a_program_that_does_not_become_ready_is_quoted_and_ended(place: Workspace) -> None:
     argv = python("print('still looking', flush=True); import time; time.sleep(100)")
 

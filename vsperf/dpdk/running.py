@@ -130,9 +130,10 @@ class RunningTestpmd:
             waiting = self.waiting_for(linked)
             if waiting is None:
                 return
-            if self.program.poll() is not None:
-                raise self.obituary("while it started")
+            over = self.program.failure() is not None
             look()
+            if over:  # by its own doing: nothing that it may have needed has ended
+                raise self.obituary("while it started")
             if time.monotonic() > patience.until:
                 raise ComponentError(
                     f"{self.name} does not forward after {patience.seconds:g} s: {waiting}",

@@ -298,6 +298,7 @@ def greet(tgen: Tgen, timeout_s: float = START_S) -> None:
     try:
         tgen.hello = tgen.client.ask("hello", timeout_s)
     except Gone as error:
+        tgen.look()  # it ends, too, when the other side of one of its ports has ended before
         raise tgen.obituary("while it started") from error
     except (TgenError, DiedError):
         raise

@@ -285,7 +285,7 @@ def started(vnf: PlannedVnf, program: str, workspace: Workspace) -> Iterator[Run
             vnf,
             process,
             Path(workspace.fill(vnf.testpmd.telemetry)),
-            lambda: workspace.attend(f"while {vnf.name} was waited for"),
+            lambda: workspace.attend(f"while {vnf.name} was waited for", but=vnf.name),
         )
 
 
