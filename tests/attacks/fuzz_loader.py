@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from attacks.apart import REFUSED, TAKEN, apart
 from attacks.damage import any_text, any_value, damaged_bytes, damaged_tree
 from attacks.worker import Fuzzer
-from vsperf.config.document import settable_paths
+from vsperf.config.document import document_model, settable_paths
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Folder, Library
 from vsperf.engine.run import plan_cases
@@ -41,6 +42,11 @@ class Loading(Fuzzer):
         self.library = Library((Folder(folder, "a folder"), Folder(CHECKOUT, "built-in")), folder)
         files = [*(CHECKOUT / "conf").rglob("*.yaml"), *(CHECKOUT / "testcases").rglob("*.yaml")]
         self.texts = [file.read_bytes() for file in sorted(files)]
+        for name in NAMES:  # models of documents are made once, so that no child has to
+            for testbed in ("sim", "local"):
+                with suppress(SpecError):
+                    load(Request((name,), testbed=testbed), self.library, self.plugins.specs())
+        document_model(self.plugins.specs()).model_rebuild()
 
     def __call__(self, chance: random.Random) -> list[str]:
         data = self._file(chance)

@@ -312,7 +312,7 @@ def test_paths_name_settings_of_all_kinds_and_drivers() -> None:
         "use.testbed",
         "latency.loads",
     } <= set(found)
-    assert found == sorted(set(found))
+    assert list(found) == sorted(set(found))
 
 
 def test_every_listed_path_is_known_to_the_loader(tmp_path: Path) -> None:

@@ -140,8 +140,10 @@ def test_frame_sizes_are_told_from_the_smallest_to_the_largest_in_whatever_order
 ) -> None:
     head = whole(4)
     head = head.model_copy(update={"cases": tuple(head.cases[n] for n in (3, 0, 2, 1))})
-    said = brief_of(store(tmp_path, RUN, ended(head)))["What was measured?"]
-    assert "4 frame sizes from 64B to 512B" in said
+    overview = overview_of([store(tmp_path, RUN, ended(head))])
+    assert "4 frame sizes from 64B to 512B" in overview.brief[0].answer
+    (frames,) = (fact.value for fact in overview.facts if fact.name == "frames")
+    assert frames == "64B, 128B, 256B, 512B"
 
 
 def test_latency_is_told_at_the_middle_one_of_its_loads_in_whatever_order_they_came() -> None:

@@ -206,6 +206,8 @@ def test_two_ways_of_writing_the_same_are_equal_and_print_alike(
         (FrameSize, "63", "a frame of 63 B (FCS included) is outside 64B to 9216B"),
         (FrameSize, "64.5", "a frame size must be a whole number, 64.5 is not"),
         (FrameSize, "64C", "'64C' is not a frame size"),
+        (FrameSize, "64B,128", "where there may be several, they are written [64B, 128]"),
+        (FrameSize, "64B,128C", "a frame size is written like 64B, 1518, 9018B"),
         (FrameSize, True, "True is not a frame size"),
         (FrameSize, {}, "a mapping is not a frame size"),
         (Duration, 10, "10 has no unit; did you mean 10s?"),

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Union
 
 from pydantic import BaseModel, Field, create_model
@@ -24,6 +25,8 @@ Drivers = Mapping[str, Mapping[str, type[DriverSpec]]]
 """Section → kind → the settings of that driver."""
 
 DRIVER_SECTIONS = ("vswitch", "generator", "vnf", "program", "probe", "search", NOISE)
+NARROWED = (*DRIVER_SECTIONS, COLLECT)
+"""What is written for the driver that is chosen, and not for any other."""
 ALTERNATIVES = ("vswitch", "generator", "vnf", "program", NOISE)
 """Sections that may be lists of drivers, each by its kind alone or with its settings."""
 LISTED = (*ALTERNATIVES, "search")
@@ -156,9 +159,15 @@ class Selection(Spec):
 
 def document_model(drivers: Drivers) -> type[CaseSpec]:
     """Return `CaseSpec` with the driver sections narrowed to the drivers that exist."""
+    return _document_model(*(tuple(drivers.get(one, {}).values()) for one in NARROWED))
+
+
+@cache
+def _document_model(*narrowed: tuple[type[DriverSpec], ...]) -> type[CaseSpec]:
+    """Return the same model for the same drivers: to make one takes as long as to plan a case."""
     fields: dict[str, Any] = {}
-    for section in DRIVER_SECTIONS:
-        settings = tuple(drivers.get(section, {}).values())
+    *of_sections, collectors = narrowed
+    for section, settings in zip(DRIVER_SECTIONS, of_sections, strict=True):
         if not settings:
             continue
         annotation: Any = settings[0]
@@ -169,7 +178,7 @@ def document_model(drivers: Drivers) -> type[CaseSpec]:
     if "vswitch" in fields:
         rival = create_model("Rival", __base__=Rival, vswitch=fields["vswitch"])
         fields[RIVALS] = (tuple[rival, ...], ())
-    if collectors := tuple(drivers.get(COLLECT, {}).values()):
+    if collectors:
         settings_of: Any = collectors[0]
         if len(collectors) > 1:
             settings_of = Annotated[Union[collectors], Field(discriminator="kind")]  # noqa: UP007
@@ -192,18 +201,19 @@ def _file_model(drivers: Drivers) -> type[CaseSpec]:
     return create_model("File", __base__=document_model(drivers), **own)
 
 
-def settable_paths(drivers: Drivers) -> list[str]:
+def settable_paths(drivers: Drivers) -> tuple[str, ...]:
     """Return every path that `--set` may name; NAME stands for a name of the user's choice."""
     return paths_of(document_model(drivers))
 
 
-def paths_of(model: type[CaseSpec]) -> list[str]:
+@cache
+def paths_of(model: type[CaseSpec]) -> tuple[str, ...]:
     """Return the paths of a model that `document_model` made."""
     unwritten = ("topology", *MADE)
     found = [path for path in paths(model) if not path.startswith(unwritten)]
     chosen = [f"{SELECTION}.{key}" for key in Selection.model_fields]
     topology = ["topology", "topology.name", "topology.vms", "topology.paths"]
-    return sorted({*found, *chosen, *topology} - {"name"})
+    return tuple(sorted({*found, *chosen, *topology} - {"name"}))
 
 
 def document_schema(drivers: Drivers) -> dict[str, Any]:

@@ -155,7 +155,6 @@ class _Loader:
         self.reader = reader
         self.drivers = drivers
         self.problems: list[Problem] = []
-        self._models: dict[tuple[tuple[str, ...], ...], type[CaseSpec]] = {}
         self._below = reader.defaults()
         self._beside = _options(reader, [one for one in request.shorthands if one.keeps])
         self._above = [
@@ -297,19 +296,12 @@ class _Loader:
         self, document: Section, context: Context
     ) -> tuple[CaseSpec | None, list[Problem]]:
         """Hold a document against the drivers that it names; only mistakes need all of them."""
-        named = self._model(named_drivers(self.drivers, document))
+        named = document_model(named_drivers(self.drivers, document))
         spec, _ = validate(document, named, context)
         if spec is not None:
             return spec, []
-        model = self._model(self.drivers)
-        return validate(document, model, replace(context, paths=tuple(paths_of(model))))
-
-    def _model(self, drivers: Drivers) -> type[CaseSpec]:
-        """Return the model of documents with these drivers; the cases of a request share it."""
-        key = tuple(tuple(kinds) for kinds in drivers.values())
-        if key not in self._models:
-            self._models[key] = document_model(drivers)
-        return self._models[key]
+        model = document_model(self.drivers)
+        return validate(document, model, replace(context, paths=paths_of(model)))
 
 
 def _highest(layers: Layers, path: str) -> int:

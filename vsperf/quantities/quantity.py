@@ -56,6 +56,9 @@ def match(pattern: str, value: object, what: str, examples: Iterable[str]) -> re
     text = str(value).strip()
     found = re.fullmatch(pattern, text) if len(text) <= 64 else None
     if found is None:
+        several = [one.strip() for one in text[:64].split(",")]
+        if len(several) > 1 and all(re.fullmatch(pattern, one) for one in several):
+            wanted = f"where there may be several, they are written [{', '.join(several)}]"
         raise UnitError(f"{shown(value)} is not {what}; {wanted}")
     return found
 

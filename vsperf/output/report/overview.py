@@ -253,11 +253,11 @@ def brief_of(
 
 
 def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: bool) -> str:
-    sizes = ", ".join(frames)
+    sizes = f"frames of {', '.join(frames)}" if frames else ""
     if len(frames) > FEW:
-        sizes = _extent(frames)
-    elif frames:
-        sizes = f"frames of {sizes}"
+        sized = all(map(_bytes, frames))
+        extent = f"frame sizes from {frames[0]} to {frames[-1]}" if sized else "kinds of frames"
+        sizes = f"{len(frames)} {extent}"
     vnfs = f"with VNFs ({facts['vnfs']})" if "vnfs" in facts else ""
     where = f"on {facts['host']}" if facts.get("host") else ""
     links = f"over links that are {facts['links']}" if "links" in facts else ""
@@ -266,13 +266,12 @@ def _measured(facts: Mapping[str, str], frames: Sequence[str], *, simulated: boo
     return f"{', '.join(part for part in parts if part)}."
 
 
-def _extent(frames: Sequence[str]) -> str:
-    """Name the smallest and the largest of frames, in whatever order they were measured."""
+def _bytes(text: str) -> int | None:
+    """Return how large frames are; None of a mix of them."""
     try:
-        ordered = sorted(frames, key=lambda text: FrameSize.parse(text).bytes)
+        return FrameSize.parse(text).bytes
     except UnitError:
-        return f"{len(frames)} kinds of frames"
-    return f"{len(frames)} frame sizes from {ordered[0]} to {ordered[-1]}"
+        return None
 
 
 def _standards(standings: Sequence[tuple[Standing, str]], rows: Sequence[CaseRow]) -> str:
@@ -327,6 +326,11 @@ class Gathered:
     switches: dict[str, dict[str, dict[str, None]]] = field(default_factory=dict)
     """Which there are; of each the versions that it told, and in which runs."""
 
+    def frames(self) -> list[str]:
+        """Return the frames that were asked for: sizes by size, whichever run was first; mixes."""
+        asked = [fact.value for fact in self.asked if fact.name == "frames"]
+        return sorted(asked, key=lambda text: _bytes(text) or float("inf"))
+
     def add(self, row: CaseRow, part: CasePart) -> None:
         """Take in a case."""
         case = row.view
@@ -373,7 +377,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
                     **{fact.name: fact.value for fact in facts},
                     "host": " and on ".join(_each_once(short_host(run.header) for run in runs)),
                 },
-                [fact.value for fact in gathered.asked if fact.name == "frames"],
+                gathered.frames(),
                 gathered.rows,
                 concerns,
                 standings,
@@ -451,7 +455,6 @@ def _facts(
     for fact in gathered.asked:
         asked.setdefault(fact.name, []).append(fact.value)
     switches = (_switch(name, found, names) for name, found in gathered.switches.items())
-    frames = ", ".join(asked.get("frames", ()))
     measured = sum(row.record.measured_ns for row in gathered.rows if row.record is not None)
     took = human_seconds(measured / 1e9) + (" of the model's time" if head.simulated else "")
     made = sum(row.record.trials for row in gathered.rows if row.record is not None)
@@ -463,7 +466,7 @@ def _facts(
         "program": ", ".join(asked.get("program", ())),
         "noise": "; ".join(asked.get("noise", ())),
         "links": ", ".join(asked.get("links", ())),
-        "frames": frames,
+        "frames": ", ".join(gathered.frames()),
         "flows": ", ".join(asked.get("flows", ())),
         "testbed": ", ".join(dict.fromkeys(run.header.testbed for run in runs))
         + f"; preset {', '.join(dict.fromkeys(run.header.preset for run in runs))}",
