@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from all_methods import METHODS
@@ -168,10 +169,21 @@ def problems(library: Library, request: Request) -> tuple[Problem, ...]:
 
 def planned(capfd: pytest.CaptureFixture[str], testcase: str, *words: str) -> tuple[int, str]:
     """Plan a testcase on the real testbed unless words say where; return the code and one line."""
-    testbed = () if "--testbed" in words else ("--testbed", "local")
-    code = run_cli(["plan", testcase, *testbed, *words])
+    code = run_cli(_plan(testcase, words))
     said = capfd.readouterr()
     return code, " ".join(f"{said.out} {said.err}".split())
+
+
+def plans(capfd: pytest.CaptureFixture[str], testcase: str, *words: str) -> list[dict[str, Any]]:
+    """Plan testcases on the real testbed unless words say where; return what programs are told."""
+    assert run_cli([*_plan(testcase, words), "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capfd.readouterr().out)
+    return found
+
+
+def _plan(testcase: str, words: tuple[str, ...]) -> list[str]:
+    testbed = () if "--testbed" in words else ("--testbed", "local")
+    return ["plan", testcase, *testbed, *words]
 
 
 def see_refused(

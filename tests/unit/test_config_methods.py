@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from config_world import DRIVERS, library, loaded, problems, write
+from config_world import DRIVERS, library, loaded, plans, problems, write
 
-from vsperf.cli.main import run_cli
 from vsperf.config.case import Case
 from vsperf.config.loader import Request, load
 
@@ -165,8 +163,7 @@ class TestPlaces:
 def test_the_paper_on_two_datapaths_is_one_testcase_with_its_four_scenarios(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "places_guests_datapaths", "--testbed", "local", "--json"]) == 0
-    planned = json.loads(capfd.readouterr().out)
+    planned = plans(capfd, "places_guests_datapaths")
     start = "places_guests_datapaths-1518B"
     ways = [f"{start}-{end}-{switch}" for end in ("vm", "network") for switch in ("daemon", "dpdk")]
     assert [case["label"] for case in planned] == ways
@@ -185,8 +182,7 @@ def test_the_paper_on_two_datapaths_is_one_testcase_with_its_four_scenarios(
 def test_the_acceptance_test_of_a_cloud_is_one_testcase_with_all_of_its_questions(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "places_acceptance", "--testbed", "local", "--json"]) == 0
-    planned = json.loads(capfd.readouterr().out)
+    planned = plans(capfd, "places_acceptance")
     asked = ["packets", "datagrams", "streams", "rr", "crr"]
     start = "places_acceptance-1518B"
     ways = [f"{start}-{way}-{name}" for way in ("forward", "reverse") for name in asked]
