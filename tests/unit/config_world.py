@@ -13,6 +13,7 @@ from pydantic import Field
 
 from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec, Spec
+from vsperf.config.case import Case
 from vsperf.config.document import Drivers
 from vsperf.config.loader import Loaded, Request, load
 from vsperf.config.lookup import Folder, Library
@@ -156,6 +157,25 @@ def loaded(folder: Path, text: str = MINIMAL, request: Request | None = None) ->
     """Load the testcase `mine` with `text` on the simulated testbed."""
     write(folder, {"testcases/mine.yaml": text})
     return load(request or Request(("mine",), testbed="sim"), library(folder, folder), DRIVERS)
+
+
+def cases(
+    folder: Path, text: str = "", *sets: str, start: str = MINIMAL, **more: Any
+) -> tuple[Case, ...]:
+    """Return the cases of the testcase `mine`, which says this behind its start."""
+    request = Request(("mine",), testbed="sim", sets=sets, **more)
+    return loaded(folder, start + text, request).cases
+
+
+def mistakes(folder: Path, text: str, *sets: str, start: str = MINIMAL) -> tuple[Problem, ...]:
+    """Return what is wrong with the testcase `mine`, which says this behind its start."""
+    write(folder, {"testcases/mine.yaml": start + text})
+    return problems(library(folder, folder), Request(("mine",), testbed="sim", sets=sets))
+
+
+def wrong(folder: Path, text: str, *sets: str, start: str = MINIMAL) -> list[str]:
+    """Return the same in short."""
+    return [problem.what for problem in mistakes(folder, text, *sets, start=start)]
 
 
 def problems(library: Library, request: Request) -> tuple[Problem, ...]:

@@ -208,20 +208,21 @@ CLEAN = CleanResult(
 )
 
 
-def as_written() -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(case_of("mlr").model_dump_json())
-    return spec
+def summary_of(result: SearchResult, width: int = 120, *flags: Flag) -> str:
+    """Return what is printed at the end of a run of a case with this result."""
+    spec = json.loads(case_of("mlr").model_dump_json())
+    planned = header().cases[0].model_copy(update={"spec": spec})
+    record = case_record(planned.key, result=result, checks=(), flags=flags)
+    out = PlainConsole(stderr=False, width=width)
+    out.file = io.StringIO()
+    print_summary(out, [CaseRow(view_of(planned, record))], simulated=False)
+    return out.file.getvalue()
 
 
 def shown(clean: CleanResult | None, width: int = 120, *flags: Flag) -> str:
     """Return what is printed of a case whose NDR is 8.000 … 8.040 Mfps, limited by the host."""
     goal = goal_result().model_copy(update={"clean": clean, "limit": Limit.HOST})
-    planned = header().cases[0].model_copy(update={"spec": as_written()})
-    record = case_record(planned.key, result=SearchResult(goals=(goal,)), checks=(), flags=flags)
-    out = PlainConsole(stderr=False, width=width)
-    out.file = io.StringIO()
-    print_summary(out, [CaseRow(view_of(planned, record))], simulated=False)
-    return out.file.getvalue()
+    return summary_of(SearchResult(goals=(goal,)), width, *flags)
 
 
 def row_of(text: str, words: str) -> str:

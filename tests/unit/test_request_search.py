@@ -243,7 +243,8 @@ def test_why_there_are_no_more_is_told_by_trials_of_connections_and_not_of_frame
     head, (generator, *_) = why_connections(packets().play(late).figures, late.made)
     assert head.startswith("The packet rate was limited by the generator")
     assert generator.verdict is Verdict.FULL and "requests in time" in generator.text
-    assert why_connections(result.figures, ()) == (head_of(result), ())
+    switch = f"The packet rate was limited by the switch: {result.figures[0].reason}."
+    assert why_connections(result.figures, ()) == (switch, ())
 
 
 def test_a_record_that_tells_of_requests_alone_is_shown_without_accounts_of_connections() -> None:
@@ -254,10 +255,6 @@ def test_a_record_that_tells_of_requests_alone_is_shown_without_accounts_of_conn
     print_connections(out, CaseView(Path(), header(), planned(), connections=(alone, alone)))
     assert isinstance(out.file, io.StringIO)
     assert out.file.getvalue().splitlines()[0] == "connections"
-
-
-def head_of(result: SearchResult) -> str:
-    return f"The packet rate was limited by the switch: {result.figures[0].reason}."
 
 
 def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> None:

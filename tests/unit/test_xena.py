@@ -36,6 +36,7 @@ from xena_server import FAULTS, XenaServer, xena_server
 from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
+from vsperf.drivers.generators.base import TrialRequest
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment
 from vsperf.host.undo import ReleaseChassis, owner_name
