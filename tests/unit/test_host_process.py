@@ -238,12 +238,6 @@ def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:
     assert caught.value.problems[0].why == "No such file or directory"
 
 
-def test_the_obituary_names_the_signal(place: Workspace) -> None:
-    with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
-        os.kill(program.pid, signal.SIGKILL)
-        assert program.obituary() == "was killed by SIGKILL"
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

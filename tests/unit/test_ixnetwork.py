@@ -117,11 +117,7 @@ LIES: dict[str, Flag | str] = {
 }
 
 
-def test_every_fault_of_the_server_is_tried() -> None:
-    assert set(LIES) | {"lossy"} == set(FAULTS)
-
-
-@pytest.mark.parametrize("fault", LIES)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "lossy"])
 def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     server: IxnetworkServer, key: Path, fault: str
 ) -> None:
