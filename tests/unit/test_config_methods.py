@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
-from config_world import DRIVERS, library, loaded, plans, problems, write
+from config_world import DRIVERS, library, mistakes, plans, write
+from config_world import cases as cases_of
 
-from vsperf.config.case import Case
 from vsperf.config.loader import Request, load
 
 START = """\
@@ -20,14 +21,11 @@ program: {kind: netperf}
 TWO = "search: [{kind: stream, name: many, write: 1B, protocol: udp}, rr, {kind: stream}]\n"
 
 
-def cases(folder: Path, text: str, *sets: str) -> tuple[Case, ...]:
-    return loaded(folder, START + text, Request(("mine",), testbed="sim", sets=sets)).cases
+cases = partial(cases_of, start=START)
 
 
 def wrong(folder: Path, text: str, *sets: str) -> list[tuple[str, str]]:
-    write(folder, {"testcases/mine.yaml": START + text})
-    found = problems(library(folder, folder), Request(("mine",), testbed="sim", sets=sets))
-    return [(one.what, one.fix or "") for one in found]
+    return [(one.what, one.fix or "") for one in mistakes(folder, text, *sets, start=START)]
 
 
 class TestCases:
