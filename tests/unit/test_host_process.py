@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from assertions import known
+from machine_tree import script
 
 from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
@@ -254,8 +255,7 @@ def test_what_stood_before_a_list_of_options_are_the_last_words(
     place: Workspace, text: str, said: str
 ) -> None:
     """DPDK's programs say what was wrong with one, and list all there are when they end."""
-    (program := place.folder / "odd").write_text(f"#!/bin/sh\ncat <<'E'\n{text}\nE\nexec sleep 100")
-    program.chmod(0o755)
+    program = script(place.folder / "odd", f"cat <<'E'\n{text}\nE\nexec sleep 100")
     with managed([str(program)], name="odd", workspace=place) as running:
         while text.strip() not in written("odd", place):
             time.sleep(0.01)
@@ -613,9 +613,7 @@ def test_too_few_that_nobody_may_raise_are_named(tmp_path_factory: pytest.TempPa
 @pytest.fixture(name="here")
 def fixture_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the folder in which vsperf was called, with a program in it."""
-    (folder := tmp_path / "here").mkdir()
-    (program := folder / "says-where").write_text("#!/bin/sh\npwd\n")
-    program.chmod(0o755)
+    folder = script(tmp_path / "here" / "says-where", "pwd").parent
     monkeypatch.chdir(folder)
     return folder
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine_tree import MachineTree
+from machine_tree import MachineTree, script
 from qemu_cases import qemu_case, qemu_spec, vnfs
 
 from vsperf.drivers.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
@@ -38,9 +38,7 @@ QCOW2 = bytes.fromhex("514649fb00000003") + bytes(16) + bytes.fromhex("00000010"
 @pytest.fixture(name="probe")
 def fixture_probe(tmp_path: Path) -> Probe:
     """Return a probe for a machine without KVM and a program that is there."""
-    program = tmp_path / "qemu"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "qemu")
     image = GuestImage(tmp_path / "guest", {"image": "abc"})
     return Probe(image, str(program), tmp_path / "cache" / "kvm.json", tmp_path / "kvm")
 

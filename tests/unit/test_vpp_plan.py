@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine_tree import script
 from places import PLACEMENT
 from pydantic import ValidationError
 from switch_cases import P2P, PVP, PVPV, PVVP, V2V, switch_case
@@ -223,10 +224,7 @@ def place(folder: str) -> Any:
 
 def an_install(folder: Path, *plugins: str) -> str:
     """Make a tree that looks like an installed VPP with these plugins."""
-    daemon = folder / "bin" / "vpp"
-    daemon.parent.mkdir()
-    daemon.write_text("#!/bin/sh\n")
-    daemon.chmod(0o755)
+    script(folder / "bin" / "vpp")
     home = folder / "lib" / "x86_64-linux-gnu" / "vpp_plugins"
     home.mkdir(parents=True)
     for name in plugins:
