@@ -83,7 +83,7 @@ def flags(
 
 
 BACK = "phy1>phy0"
-LOST = {"received_frames": 4_000}
+LOST: dict[str, Any] = {"received_frames": 4_000}
 
 
 def meant(frames: int) -> Direction:

@@ -55,7 +55,10 @@ def nics(argv: list[str]) -> list[dict[str, str]]:
 
 
 SHARED = "memory-backend-memfd,id=memory,size={},share=on,prealloc=on"
-OF_THEIRS = {"kernel": "bzImage", "initrd": "ram.gz", "append": "root=/dev/vda1", "agent": True}
+OF_THEIRS: dict[str, Any] = {
+    **{"kernel": "bzImage", "initrd": "ram.gz", "append": "root=/dev/vda1"},
+    "agent": True,
+}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from config_world import planned, see_refused
 
 PAIRED = "phy2phy_paired"
 MLR = "measure one switch at a time: --set search.kind=mlr"
-REFUSED = {
+REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     "the generator in a guest": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "generator.place=vm"),
         "cannot take turns with several switches",
