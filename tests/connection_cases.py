@@ -8,7 +8,14 @@ from switch_cases import real_case, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import Protocol
+from vsperf.drivers.vswitches.base import SwitchPlan
 from vsperf.methods.connection_search import ConnectionRate
+from vsperf.records.run import shown
+
+
+def lines_of(plan: SwitchPlan) -> list[str]:
+    """Return all that a plan shows of what is written or told."""
+    return [shown(line) for step in plan.steps for line in step.lines]
 
 
 def opened_through(

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from serving import answering
+from serving import Addressed, answering
 
 KEY = "made-up-key"
 FAULTS = (
@@ -36,7 +36,7 @@ class Refused(Exception):
     """What is answered with an error."""
 
 
-class IxnetworkServer(ThreadingHTTPServer):
+class IxnetworkServer(ThreadingHTTPServer, Addressed):
     """Sessions with objects by path, and ports that have owners."""
 
     daemon_threads = True
@@ -52,12 +52,6 @@ class IxnetworkServer(ThreadingHTTPServer):
         self.reads = 0
         self.made = 0
         self.lock = threading.Lock()
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        host, port = self.server_address[:2]
-        return f"{host!s}:{port}"
 
     def begin(self, name: str = "") -> str:
         """Begin a session; return its number."""

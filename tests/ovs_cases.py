@@ -13,6 +13,8 @@ from switch_cases import started, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import RunningSwitch
+from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdkSpec, ports_of
+from vsperf.drivers.vswitches.ovs.rules import rule_count, rules
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement
@@ -26,6 +28,15 @@ def ovs_case(switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSp
 def plain_case(switch: Mapping[str, Any] | None = None, **sections: Any) -> CaseSpec:
     """Return a case with OVS without DPDK."""
     return switch_case("ovs", switch, **sections)
+
+
+def rules_of(case: CaseSpec) -> list[str]:
+    """Return the rules of OVS-DPDK, of which a plan says how many there are."""
+    spec = case.vswitch
+    assert isinstance(spec, OvsDpdkSpec)
+    found = list(rules(case, spec, ports_of(case, spec)))
+    assert len(found) == rule_count(case, spec)
+    return found
 
 
 def deployed(

@@ -8,6 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+class Addressed(socketserver.TCPServer):
+    """A server that says where it listens."""
+
+    @property
+    def address(self) -> str:
+        host, port = self.server_address[:2]
+        return f"{host!s}:{port}"
+
+
 @contextmanager
 def answering(server: socketserver.BaseServer) -> Iterator[None]:
     """Have a server that listens answer until the context is left."""

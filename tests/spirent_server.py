@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from serving import answering
+from serving import Addressed, answering
 
 FAULTS = (
     *("over-count", "one-percent-more", "hang-up", "reset", "never-clears", "slow"),
@@ -19,7 +19,7 @@ FAULTS = (
 """Of these each has to be noticed; a server without sequence numbers (`unordered`) is honest."""
 
 
-class SpirentServer(ThreadingHTTPServer):
+class SpirentServer(ThreadingHTTPServer, Addressed):
     """Sessions with objects, and ports that have owners."""
 
     daemon_threads = True
@@ -35,12 +35,6 @@ class SpirentServer(ThreadingHTTPServer):
         self.subscribed: list[str] = []
         self.heard: list[str] = []
         self.reads = 0
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        host, port = self.server_address[:2]
-        return f"{host!s}:{port}"
 
     def end(self, session: str) -> None:
         """End a session, with all that it has."""

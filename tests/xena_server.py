@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from serving import answering
+from serving import Addressed, answering
 
 COMMAND = re.compile(r"(?:(\d+/\d+)\s+)?(\w+)(?:\s+\[([\d,]+)\])?\s*(.*)")
 PASSWORD = "xena"
@@ -50,7 +50,7 @@ class Port:
     sender: Sender = field(default_factory=Sender)
 
 
-class XenaServer(socketserver.ThreadingTCPServer):
+class XenaServer(socketserver.ThreadingTCPServer, Addressed):
     """The chassis."""
 
     allow_reuse_address = True
@@ -63,12 +63,6 @@ class XenaServer(socketserver.ThreadingTCPServer):
         self.heard: list[str] = []
         self.reads = 0
         self.lock = threading.Lock()
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        host, port = self.server_address[:2]
-        return f"{host!s}:{port}"
 
     @property
     def owners(self) -> list[str]:

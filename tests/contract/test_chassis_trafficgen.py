@@ -10,17 +10,12 @@ from typing import Any
 
 import pytest
 import trafficgen_contract
-from chassis_cases import WAYS, chassis_case, ports_at
+from chassis_cases import WAYS, chassis_case, hurry, ports_at
 from ixnetwork_server import KEY, ixnetwork_server
 from spirent_server import spirent_server
 from trafficgen_contract import Rig, TrafficGeneratorContract
-from vsperf_chassis import session as trial
-from vsperf_chassis.ixnetwork import chassis as ixnetwork
-from vsperf_chassis.ixnetwork import client
 from vsperf_chassis.ixnetwork.driver import IxnetworkGenerator
-from vsperf_chassis.spirent.chassis import Spirent
 from vsperf_chassis.spirent.driver import SpirentGenerator
-from vsperf_chassis.xena.chassis import XenaChassis
 from vsperf_chassis.xena.driver import XenaGenerator
 from xena_server import xena_server
 
@@ -42,19 +37,9 @@ class ChassisContract(TrafficGeneratorContract):
         """Let nobody wait for a wire, and no journal lie where a user's are."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("VSPERF_RUNTIME", str(tmp_path_factory.mktemp("chassis") / "run"))
-            cls.hurry(patch)
+            patch.setattr(trafficgen_contract, "LIGHT", LIGHT)
+            hurry(patch)
             yield
-
-    @staticmethod
-    def hurry(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(trafficgen_contract, "LIGHT", LIGHT)
-        for place, name, value in (
-            *((trial, name, 0.1) for name in ("LATE_S", "SETTLE_S")),
-            (trial, "LOOK_S", 0.01),
-            *((one, "rest_s", 0.01) for one in (XenaChassis, Spirent, ixnetwork.Ixnetwork)),
-            *((one, "POLL_S", 0.01) for one in (ixnetwork, client)),
-        ):
-            patch.setattr(place, name, value)
 
     @pytest.fixture(scope="class")
     @classmethod

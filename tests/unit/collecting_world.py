@@ -13,7 +13,7 @@ from simulated_cases import simulated_case
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import Case
-from vsperf.drivers.collectors.base import Parts, Seat
+from vsperf.drivers.collectors.base import OwnTrialsSpec, Parts, Seat
 from vsperf.engine.collecting import Collecting, collected
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Nowhere
@@ -73,6 +73,15 @@ class Driver:
         self.left = True
         if self.at_end is not None:
             raise self.at_end
+
+
+def asking(trials: int, duration: str = "1s") -> OwnTrialsSpec:
+    return OwnTrialsSpec.model_validate({"kind": "own", "trials": trials, "duration": duration})
+
+
+def heavy(looks: Looks, trials: int, duration: str = "1s", **changes: Any) -> Driver:
+    """Return what starts a collector that has so many trials for itself."""
+    return Driver(looks, weighs=True, settings=asking(trials, duration), **changes)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from all_methods import METHODS
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec, Spec
+from vsperf.config.case import Case
 from vsperf.config.document import Drivers
 from vsperf.config.loader import Loaded, Request, load
 from vsperf.config.lookup import Folder, Library
@@ -157,6 +159,25 @@ def loaded(folder: Path, text: str = MINIMAL, request: Request | None = None) ->
     return load(request or Request(("mine",), testbed="sim"), library(folder, folder), DRIVERS)
 
 
+def cases(
+    folder: Path, text: str = "", *sets: str, start: str = MINIMAL, **more: Any
+) -> tuple[Case, ...]:
+    """Return the cases of the testcase `mine`, which says this behind its start."""
+    request = Request(("mine",), testbed="sim", sets=sets, **more)
+    return loaded(folder, start + text, request).cases
+
+
+def mistakes(folder: Path, text: str, *sets: str, start: str = MINIMAL) -> tuple[Problem, ...]:
+    """Return what is wrong with the testcase `mine`, which says this behind its start."""
+    write(folder, {"testcases/mine.yaml": start + text})
+    return problems(library(folder, folder), Request(("mine",), testbed="sim", sets=sets))
+
+
+def wrong(folder: Path, text: str, *sets: str, start: str = MINIMAL) -> list[str]:
+    """Return the same in short."""
+    return [problem.what for problem in mistakes(folder, text, *sets, start=start)]
+
+
 def problems(library: Library, request: Request) -> tuple[Problem, ...]:
     """Return what is wrong with a request, none if it loads."""
     try:
@@ -168,10 +189,21 @@ def problems(library: Library, request: Request) -> tuple[Problem, ...]:
 
 def planned(capfd: pytest.CaptureFixture[str], testcase: str, *words: str) -> tuple[int, str]:
     """Plan a testcase on the real testbed unless words say where; return the code and one line."""
-    testbed = () if "--testbed" in words else ("--testbed", "local")
-    code = run_cli(["plan", testcase, *testbed, *words])
+    code = run_cli(_plan(testcase, words))
     said = capfd.readouterr()
     return code, " ".join(f"{said.out} {said.err}".split())
+
+
+def plans(capfd: pytest.CaptureFixture[str], testcase: str, *words: str) -> list[dict[str, Any]]:
+    """Plan testcases on the real testbed unless words say where; return what programs are told."""
+    assert run_cli([*_plan(testcase, words), "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capfd.readouterr().out)
+    return found
+
+
+def _plan(testcase: str, words: tuple[str, ...]) -> list[str]:
+    testbed = () if "--testbed" in words else ("--testbed", "local")
+    return ["plan", testcase, *testbed, *words]
 
 
 def see_refused(

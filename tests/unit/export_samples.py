@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from record_samples import case_lines, case_record, case_start, header, planned,
 from stored_runs import store
 
 from vsperf.output.export.catalog import load_format
-from vsperf.records.files.view import CaseView, RunView, open_run
+from vsperf.records.files.view import RunView, open_run
 from vsperf.records.run import Line, Outcome, TrialLine
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("2026-*"))
@@ -89,14 +88,10 @@ def exported(name: str, *runs: RunView) -> dict[str, bytes]:
     """What a format makes of runs, by table."""
     made = load_format(name)
     outputs = {table: _Kept() for table in made.tables}
-    made.write(runs, outputs, _unwatched)
+    made.write(runs, outputs, lambda cases: cases)
     closed = [table for table, output in outputs.items() if output.asked_to_close]
     assert not closed, "a format closed what it had not opened"
     return {table: output.content for table, output in outputs.items()}
-
-
-def _unwatched(cases: Iterator[CaseView]) -> Iterator[CaseView]:
-    return cases
 
 
 class _Kept(io.BytesIO):

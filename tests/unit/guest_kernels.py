@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import Require
 from guest_image import kernel
+from machine_tree import script
 
 PACKAGE = kernel.Package("linux-image-9.9-test", "9.9-1")
 SIGNATURE = b"x" * 20 + bytes(8) + (20).to_bytes(4, "big") + b"~Module signature appended~\n"
@@ -90,8 +91,6 @@ def prepared(folder: Path, package: Path) -> Path:
 def commands(folder: Path, **scripts: str) -> str:
     """Return a search path on which these programs do as they are told here."""
     folder.mkdir()
-    for name, script in scripts.items():
-        file = folder / name.replace("_", "-")
-        file.write_text(f"#!/bin/sh\n{script}\n")
-        file.chmod(0o755)
+    for name, text in scripts.items():
+        script(folder / name.replace("_", "-"), text)
     return f"{folder}:{os.environ['PATH']}"

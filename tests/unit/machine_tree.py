@@ -22,6 +22,12 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def script(path: Path, text: str = "") -> Path:
+    """Make a program of the shell that does as it is told here."""
+    write(path, f"#!/bin/sh\n{text}\n").chmod(0o755)
+    return path
+
+
 def link(path: Path, target: Path) -> None:
     """Make a relative link, as sysfs does."""
     path.parent.mkdir(parents=True, exist_ok=True)

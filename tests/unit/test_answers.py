@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from all_wrong import hold_each
-from serving import answering
+from serving import Addressed, answering
 from vsperf_chassis.ixnetwork import client as ixnetwork
 from vsperf_chassis.spirent import chassis as spirent
 from vsperf_chassis.xena import chassis as xena
@@ -31,7 +31,7 @@ MOST_PIECES, MOST_DRIPS = 1_000, 500
 DRIP_S = 0.02
 
 
-class Speaker(socketserver.ThreadingTCPServer):
+class Speaker(socketserver.ThreadingTCPServer, Addressed):
     """Hears a request, and speaks: a beginning, then the same again and again."""
 
     daemon_threads = True
@@ -41,12 +41,6 @@ class Speaker(socketserver.ThreadingTCPServer):
         self.begin, self.again, self.pause_s = begin, again, pause_s
         self.over = threading.Event()
         self.heard_out = False
-
-    @property
-    def address(self) -> str:
-        """Where it is called."""
-        host, port = self.server_address[:2]
-        return f"{host!s}:{port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of who has hung up: that is what he is to do."""

@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from machine_tree import script
 from pydantic import ValidationError
 from series_samples import CASE, header
 
@@ -424,11 +425,7 @@ class TestAllowed:
 
     @pytest.fixture(autouse=True)
     def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        program = tmp_path / "bin" / "perf"
-        program.parent.mkdir()
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", str(program.parent))
+        monkeypatch.setenv("PATH", str(script(tmp_path / "bin" / "perf").parent))
 
     def test_a_perf_that_is_missing_is_said_with_its_package(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

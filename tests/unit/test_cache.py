@@ -178,10 +178,6 @@ def groups(roots: Roots) -> list[str]:
     )
 
 
-def nothing_of_it(folder: Path) -> None:
-    shutil.rmtree(folder)
-
-
 def not_mounted(folder: Path) -> None:
     shutil.rmtree(folder)
     folder.mkdir()
@@ -202,7 +198,7 @@ class TestAbilities:
     @pytest.mark.parametrize(
         ("lacking", "why", "fix"),
         [
-            (nothing_of_it, "hidden by a hypervisor", "take a machine whose processor has RDT"),
+            (shutil.rmtree, "hidden by a hypervisor", "take a machine whose processor has RDT"),
             (not_mounted, "resctrl is not mounted", MOUNT),
             (code_apart, "apart for code and data (cdp)", f"umount /sys/fs/resctrl; {MOUNT}"),
             (no_ways, "no L3 CAT", "take a machine whose processor has RDT"),

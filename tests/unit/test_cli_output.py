@@ -13,6 +13,7 @@ import pytest
 from export_samples import SPEC, one_case
 from hypothesis import given
 from hypothesis import strategies as st
+from printed_text import printed
 from record_samples import case_record, goal_result, header, planned, view_of
 from rich.table import Table
 from rich.text import Text
@@ -90,12 +91,9 @@ def test_a_command_line_that_is_refused_is_quoted_without_what_would_steer(
 
 
 def test_words_in_brackets_and_between_colons_are_no_markup() -> None:
-    out = PlainConsole(stderr=False, width=200)
-    out.file = io.StringIO()
     table = Table("[bold]column", box=None)
     table.add_row("[/nothing] :smile:")
-    out.print(table)
-    assert "[/nothing] :smile:" in out.file.getvalue()
+    assert "[/nothing] :smile:" in printed(PlainConsole.print, table)
 
 
 def test_a_line_for_people_is_written_out_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,20 +206,19 @@ CLEAN = CleanResult(
 )
 
 
-def as_written() -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(case_of("mlr").model_dump_json())
-    return spec
+def summary_of(result: SearchResult, width: int = 120, *flags: Flag) -> str:
+    """Return what is printed at the end of a run of a case with this result."""
+    spec = json.loads(case_of("mlr").model_dump_json())
+    planned = header().cases[0].model_copy(update={"spec": spec})
+    record = case_record(planned.key, result=result, checks=(), flags=flags)
+    rows = [CaseRow(view_of(planned, record))]
+    return printed(print_summary, rows, simulated=False, width=width)
 
 
 def shown(clean: CleanResult | None, width: int = 120, *flags: Flag) -> str:
     """Return what is printed of a case whose NDR is 8.000 … 8.040 Mfps, limited by the host."""
     goal = goal_result().model_copy(update={"clean": clean, "limit": Limit.HOST})
-    planned = header().cases[0].model_copy(update={"spec": as_written()})
-    record = case_record(planned.key, result=SearchResult(goals=(goal,)), checks=(), flags=flags)
-    out = PlainConsole(stderr=False, width=width)
-    out.file = io.StringIO()
-    print_summary(out, [CaseRow(view_of(planned, record))], simulated=False)
-    return out.file.getvalue()
+    return summary_of(SearchResult(goals=(goal,)), width, *flags)
 
 
 def row_of(text: str, words: str) -> str:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from collecting_world import Driver, Looks, notes_in, started
-from config_world import library, loaded, problems, write
+from collecting_world import Driver, Looks, asking, heavy, notes_in, started
+from config_world import cases, mistakes, wrong
 from exchanges import exchange, instance
 from figure_world import COLLECTED
 from pydantic import ValidationError
@@ -19,9 +19,7 @@ from simulated_cases import session, simulated_case
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import Case
-from vsperf.config.loader import Request
 from vsperf.drivers.collectors.base import (
-    OwnTrialsSpec,
     Parts,
     Seat,
     own_trials_ns,
@@ -44,23 +42,10 @@ from vsperf.search.base import Budget
 
 # What a case collects is a word, settings, or alternatives; without it nothing changes.
 
-START = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64}\n"
-
-
-def cases(folder: Path, text: str = "", *sets: str, repeat: int = 1) -> tuple[Case, ...]:
-    request = Request(("mine",), testbed="sim", sets=sets, repeat=repeat)
-    return loaded(folder, START + text, request).cases
-
 
 def one(folder: Path, text: str = "", *sets: str) -> Case:
     (found,) = cases(folder, text, *sets)
     return found
-
-
-def wrong(folder: Path, text: str) -> list[str]:
-    write(folder, {"testcases/mine.yaml": START + text})
-    found = problems(library(folder, folder), Request(("mine",), testbed="sim"))
-    return [problem.what for problem in found]
 
 
 class TestWords:
@@ -117,34 +102,30 @@ class TestAlternatives:
             *("none", "proc"),
         ]
 
-    def test_the_same_twice_is_a_mistake(self, tmp_path: Path) -> None:
-        assert wrong(tmp_path, "collect: [proc, proc]\n") == ["`collect` holds 'proc' twice"]
-
 
 class TestMistakes:
     def test_an_unknown_collector_is_named_with_what_was_meant(self, tmp_path: Path) -> None:
-        write(tmp_path, {"testcases/mine.yaml": START + "collect: prok\n"})
-        (found,) = problems(library(tmp_path, tmp_path), Request(("mine",), testbed="sim"))
+        (found,) = mistakes(tmp_path, "collect: prok\n")
         assert found.what == "there is no collector 'prok'"
         assert found.fix == "did you mean `proc`?"
 
-    def test_a_kind_that_is_no_word_is_no_collector(self, tmp_path: Path) -> None:
-        assert wrong(tmp_path, "collect: {x: {kind: [1]}}\n") == ["there is no collector '[1]'"]
-        assert wrong(tmp_path, "collect: {x: {kind: 1}}\n") == ["there is no collector '1'"]
-
-    def test_settings_that_it_does_not_have_are_refused(self, tmp_path: Path) -> None:
-        assert "often" in wrong(tmp_path, "collect: {proc: {often: 2s}}\n")[0]
-
-    def test_to_look_all_the_time_would_disturb(self, tmp_path: Path) -> None:
-        assert "disturb" in wrong(tmp_path, "collect: {proc: {every: 1ms}}\n")[0]
-
-    def test_what_is_no_collector_is_said(self, tmp_path: Path) -> None:
-        assert wrong(tmp_path, "collect: 7\n") == [
-            "`collect` names collectors, and is the number 7"
-        ]
-
-    def test_a_name_that_could_be_no_file_is_refused(self, tmp_path: Path) -> None:
-        assert "called" in wrong(tmp_path, "collect: {'../x': {kind: proc}}\n")[0]
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("{x: {kind: [1]}}", "there is no collector '[1]'"),
+            ("{x: {kind: 1}}", "there is no collector '1'"),
+            ("7", "`collect` names collectors, and is the number 7"),
+            ("[proc, proc]", "`collect` holds 'proc' twice"),
+            ("{proc: {often: 2s}}", "often"),
+            ("{proc: {every: 1ms}}", "disturb"),
+            ("{'../x': {kind: proc}}", "called"),
+        ],
+    )
+    def test_what_could_not_be_collected_is_refused(
+        self, tmp_path: Path, text: str, said: str
+    ) -> None:
+        (found,) = wrong(tmp_path, f"collect: {text}\n")
+        assert said in found
 
 
 # Whoever collects never changes what a trial says, and who is lost is a warning.
@@ -270,15 +251,6 @@ class TestStart:
 # Heavy collectors have trials for themselves, as many as they ask for; no result is by them.
 
 FOUND = SearchResult(goals=(goal_result(7_000_000),))
-SECOND = "1s"
-
-
-def asking(trials: int, duration: str = SECOND) -> OwnTrialsSpec:
-    return OwnTrialsSpec.model_validate({"kind": "own", "trials": trials, "duration": duration})
-
-
-def heavy(looks: Looks, trials: int, **changes: Any) -> Driver:
-    return Driver(looks, weighs=True, settings=asking(trials), **changes)
 
 
 def made(

@@ -232,10 +232,6 @@ SETTINGS = {
 }
 
 
-def searched(rate: int) -> SearchResult:
-    return found(rate)
-
-
 def flooded(rate: int) -> SearchResult:
     """What a generator without a pace answers: no goal, one load."""
     load = lossy_load("1/10", load_fps=9_000_000, throughput_fps=rate, limit=Limit.GENERATOR)
@@ -289,7 +285,7 @@ def a_run(results: Path, *names: str, repeats: int = REPEATS) -> None:
             spec = {**case.spec, "generator": SETTINGS[name]}
             cases.append(case.model_copy(update={"spec": spec}))
             rate = 1_000_000 * (place + 1) + 1000 * repeat
-            result = flooded(rate) if name == "testpmd" else searched(rate)
+            result = flooded(rate) if name == "testpmd" else found(rate)
             lines.append(case_start(key))
             lines += [TrialLine(case=key, trial=one) for one in trials_of(name)]
             lines.append(case_record(key, result=result, conditions=conditions(name)))

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from config_world import CHECKOUT, DRIVERS, library, loaded, problems, write
+from config_world import (
+    CHECKOUT,
+    DRIVERS,
+    MINIMAL,
+    cases,
+    library,
+    loaded,
+    mistakes,
+    problems,
+    write,
+    wrong,
+)
 
 from vsperf.config.alternatives import named_items
 from vsperf.config.case import Case
@@ -16,13 +28,7 @@ from vsperf.config.yaml import parse
 
 # A list of switches makes a case for each, and what is said of a kind holds for that kind.
 
-START = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64}\n"
 TWO = "vswitch: [sim, {kind: other, cpus: '3'}]\n"
-
-
-def cases(folder: Path, vswitch: str, *sets: str, **more: object) -> tuple[Case, ...]:
-    request = Request(("mine",), testbed="sim", sets=sets, **more)  # type: ignore[arg-type]
-    return loaded(folder, START + vswitch, request).cases
 
 
 def of_switch(found: Sequence[Case], key: str) -> list[object]:
@@ -34,12 +40,6 @@ def names(text: str) -> list[str]:
     node = parse(text, Source("list", "list"))
     assert isinstance(node, Listing)
     return [one.name for one in named_items(node)]
-
-
-def wrong(folder: Path, vswitch: str, *sets: str) -> list[str]:
-    write(folder, {"testcases/mine.yaml": START + vswitch})
-    request = Request(("mine",), testbed="sim", sets=sets)
-    return [problem.what for problem in problems(library(folder, folder), request)]
 
 
 class TestCases:
@@ -56,7 +56,7 @@ class TestCases:
             "generator: [sim, {kind: sim, name: late, seed: 7}]\n"
             "vnf: [sim, {kind: sim, name: slow}]\n"
         )
-        found = loaded(tmp_path, START.replace("topology: p2p\n", "") + text).cases
+        found = loaded(tmp_path, MINIMAL.replace("topology: p2p\n", "") + text).cases
         assert [case.point for case in found] == [
             {"generator": "sim", "vnf": "sim"}, {"generator": "sim", "vnf": "slow"},
             {"generator": "late", "vnf": "sim"}, {"generator": "late", "vnf": "slow"},
@@ -65,7 +65,7 @@ class TestCases:
         assert seeds[2:] == [7, 7] and 7 not in seeds[:2]
 
     def test_with_other_lists_the_switch_changes_first(self, tmp_path: Path) -> None:
-        text = START.replace("64", "[64, 128]") + TWO
+        text = MINIMAL.replace("64", "[64, 128]") + TWO
         assert [case.label for case in loaded(tmp_path, text).cases] == [
             "mine-64B-sim", "mine-64B-other", "mine-128B-sim", "mine-128B-other",
         ]  # fmt: skip
@@ -81,9 +81,8 @@ class TestCases:
         assert len({case.key for case in found}) == 8
 
     def test_only_the_switches_turn_round(self, tmp_path: Path) -> None:
-        text = START.replace("64", "[64, 128]") + TWO
-        request = Request(("mine",), testbed="sim", repeat=2)
-        assert [case.label for case in loaded(tmp_path, text, request).cases[4:]] == [
+        text = MINIMAL.replace("64", "[64, 128]") + TWO
+        assert [case.label for case in cases(tmp_path, start=text, repeat=2)[4:]] == [
             "mine-64B-other", "mine-64B-sim", "mine-128B-other", "mine-128B-sim",
         ]  # fmt: skip
 
@@ -106,7 +105,7 @@ class TestLayers:
         bed = (CHECKOUT / "conf/testbeds/sim.yaml").read_text()
         bed = bed.replace("name: sim", "name: bench")
         bed = bed.replace("vswitch: {kind: sim}", "vswitch: {kind: sim, seed: 7}")
-        files = {"conf/testbeds/bench.yaml": bed, "testcases/mine.yaml": START + TWO}
+        files = {"conf/testbeds/bench.yaml": bed, "testcases/mine.yaml": MINIMAL + TWO}
         place = write(tmp_path, files)
         found = load(Request(("mine",), testbed="bench"), library(place, place), DRIVERS).cases
         assert of_switch(found, "seed") == [7, None]
@@ -132,12 +131,12 @@ class TestLayers:
         assert [case.point["vswitch"] for case in found] == ["a", "b"]
 
     def test_a_base_may_hold_the_list(self, tmp_path: Path) -> None:
-        write(tmp_path, {"testcases/base.yaml": START.replace("mine", "base") + TWO})
+        write(tmp_path, {"testcases/base.yaml": MINIMAL.replace("mine", "base") + TWO})
         found = loaded(tmp_path, "name: mine\nextends: base\n").cases
         assert [case.label for case in found] == ["mine-64B-sim", "mine-64B-other"]
 
     def test_settings_of_a_base_that_name_no_kind_reach_a_list(self, tmp_path: Path) -> None:
-        base = START.replace("mine", "base") + "vswitch: {seed: 4}\n"
+        base = MINIMAL.replace("mine", "base") + "vswitch: {seed: 4}\n"
         write(tmp_path, {"testcases/base.yaml": base})
         text = "name: mine\nextends: base\nvswitch: [sim, {kind: sim, flows: l2}]\n"
         assert of_switch(loaded(tmp_path, text).cases, "seed") == [4, 4]
@@ -175,8 +174,7 @@ class TestByKind:
 
     def found(self, folder: Path, own: str, told: str) -> tuple[Case, ...]:
         write(folder, {"bed.yaml": f"vswitches: {told}\n"})
-        request = Request(("mine",), testbed="sim", conf=(Path("bed.yaml"),))
-        return loaded(folder, START + own, request).cases
+        return cases(folder, own, conf=(Path("bed.yaml"),))
 
     def test_a_switch_that_is_chosen_finds_what_is_said_of_it(self, tmp_path: Path) -> None:
         told = "{other: {cpus: '6'}, sim: {seed: 3}}"
@@ -221,9 +219,7 @@ class TestByKind:
         assert [case.spec.generator.model_dump(mode="json")["seed"] for case in found] == [7, 9]
 
     def test_an_option_that_cannot_say_it_is_told_how_it_can(self, tmp_path: Path) -> None:
-        write(tmp_path, {"testcases/mine.yaml": START})
-        request = Request(("mine",), testbed="sim", sets=("generators.sim.seed=2",))
-        (problem,) = problems(library(tmp_path, tmp_path), request)
+        (problem,) = mistakes(tmp_path, "", "generators.sim.seed=2")
         assert "--set 'generator=[OTHER, {kind: sim, seed: …}]'" in (problem.fix or "")
 
 
@@ -281,7 +277,7 @@ class TestMistakes:
     def test_where_no_layer_names_a_kind_each_item_has_to(self, tmp_path: Path) -> None:
         bed = (CHECKOUT / "conf/testbeds/sim.yaml").read_text()
         bed = bed.replace("name: sim", "name: bench").replace("vswitch: {kind: sim}\n", "")
-        two = START + "vswitch: [sim, {seed: 3}]\n"
+        two = MINIMAL + "vswitch: [sim, {seed: 3}]\n"
         place = write(tmp_path, {"conf/testbeds/bench.yaml": bed, "testcases/mine.yaml": two})
         found = problems(library(place, place), Request(("mine",), testbed="bench"))
         assert [one.what for one in found] == [
@@ -301,19 +297,12 @@ START_RIVALS = (
 )
 
 
-def cases_of_rivals(folder: Path, vswitch: str, *sets: str, **more: object) -> tuple[Case, ...]:
-    request = Request(("mine",), testbed="sim", sets=sets, **more)  # type: ignore[arg-type]
-    return loaded(folder, START_RIVALS + vswitch, request).cases
+cases_of_rivals = partial(cases, start=START_RIVALS)
+wrong_of_rivals = partial(wrong, start="")
 
 
 def sides(case: Case) -> list[tuple[str, str, str]]:
     return [(side.letter, side.name, side.spec.vswitch.kind) for side in case.spec.sides]
-
-
-def wrong_of_rivals(folder: Path, text: str, *sets: str) -> list[str]:
-    write(folder, {"testcases/mine.yaml": text})
-    request = Request(("mine",), testbed="sim", sets=sets)
-    return [problem.what for problem in problems(library(folder, folder), request)]
 
 
 class TestOneCase:
@@ -365,9 +354,7 @@ class TestOneCase:
         assert str(found[0].spec.rivals[0].vswitch.model_dump(mode="json")["cpus"]) == "5"
 
     def test_other_methods_have_a_case_for_each_switch(self, tmp_path: Path) -> None:
-        text = START_RIVALS.replace("search: {kind: paired}\n", "")
-        request = Request(("mine",), testbed="sim")
-        found = loaded(tmp_path, text + TWO, request).cases
+        found = cases(tmp_path, TWO, start=START_RIVALS.replace("search: {kind: paired}\n", ""))
         assert len(found) == 4
         assert not any(case.spec.rivals or case.spec.sides for case in found)
 
@@ -375,9 +362,8 @@ class TestOneCase:
 class TestIdentity:
     def test_what_switches_are_called_decides_no_number(self, tmp_path: Path) -> None:
         plain = cases_of_rivals(tmp_path, TWO)[0]
-        named = cases_of_rivals(tmp_path, "vswitch: [sim, {kind: other, name: new, cpus: '3'}]\n")[
-            0
-        ]
+        two = "vswitch: [sim, {kind: other, name: new, cpus: '3'}]\n"
+        named = cases_of_rivals(tmp_path, two)[0]
         assert named.label == "mine-64B-sim_against_new"
         assert plain.id.rpartition("-")[2] == named.id.rpartition("-")[2]
 
@@ -418,9 +404,8 @@ class TestRefused:
     def test_only_switches_differ_and_all_else_is_the_same_for_all(self, tmp_path: Path) -> None:
         for section in ("topology: p2p", "traffic: {frame_size: 64}", "generator: sim"):
             for switches in (f"{{kind: sim, {section}}}, sim", f"sim, {{kind: sim, {section}}}"):
-                write(tmp_path, {"testcases/mine.yaml": f"{START_RIVALS}vswitch: [{switches}]\n"})
-                request = Request(("mine",), testbed="sim")
-                (found,) = problems(library(tmp_path, tmp_path), request)
+                text = f"vswitch: [{switches}]\n"
+                (found,) = mistakes(tmp_path, text, start=START_RIVALS)
                 key = section.partition(":")[0]
                 assert found.what.startswith(f"'{key}' is not known in `vswitch")
                 assert found.where is not None

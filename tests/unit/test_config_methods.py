@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from config_world import DRIVERS, library, loaded, problems, write
+from config_world import DRIVERS, library, mistakes, plans, write
+from config_world import cases as cases_of
 
-from vsperf.cli.main import run_cli
-from vsperf.config.case import Case
 from vsperf.config.loader import Request, load
 
 START = """\
@@ -22,14 +21,11 @@ program: {kind: netperf}
 TWO = "search: [{kind: stream, name: many, write: 1B, protocol: udp}, rr, {kind: stream}]\n"
 
 
-def cases(folder: Path, text: str, *sets: str) -> tuple[Case, ...]:
-    return loaded(folder, START + text, Request(("mine",), testbed="sim", sets=sets)).cases
+cases = partial(cases_of, start=START)
 
 
 def wrong(folder: Path, text: str, *sets: str) -> list[tuple[str, str]]:
-    write(folder, {"testcases/mine.yaml": START + text})
-    found = problems(library(folder, folder), Request(("mine",), testbed="sim", sets=sets))
-    return [(one.what, one.fix or "") for one in found]
+    return [(one.what, one.fix or "") for one in mistakes(folder, text, *sets, start=START)]
 
 
 class TestCases:
@@ -165,8 +161,7 @@ class TestPlaces:
 def test_the_paper_on_two_datapaths_is_one_testcase_with_its_four_scenarios(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "places_guests_datapaths", "--testbed", "local", "--json"]) == 0
-    planned = json.loads(capfd.readouterr().out)
+    planned = plans(capfd, "places_guests_datapaths")
     start = "places_guests_datapaths-1518B"
     ways = [f"{start}-{end}-{switch}" for end in ("vm", "network") for switch in ("daemon", "dpdk")]
     assert [case["label"] for case in planned] == ways
@@ -185,8 +180,7 @@ def test_the_paper_on_two_datapaths_is_one_testcase_with_its_four_scenarios(
 def test_the_acceptance_test_of_a_cloud_is_one_testcase_with_all_of_its_questions(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "places_acceptance", "--testbed", "local", "--json"]) == 0
-    planned = json.loads(capfd.readouterr().out)
+    planned = plans(capfd, "places_acceptance")
     asked = ["packets", "datagrams", "streams", "rr", "crr"]
     start = "places_acceptance-1518B"
     ways = [f"{start}-{way}-{name}" for way in ("forward", "reverse") for name in asked]

@@ -252,10 +252,6 @@ def test_settings_that_it_does_not_have_are_refused(settings: dict[str, Any], wo
         spec(**settings)
 
 
-def frames() -> CaseSpec:
-    return simulated_case(vswitch=spec())
-
-
 def behind_a_guest() -> CaseSpec:
     return dpvs_case().model_copy(update={"topology": simulated_case(topology=PVP).topology})
 
@@ -263,7 +259,7 @@ def behind_a_guest() -> CaseSpec:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (frames, "takes connections"),
+        (lambda: simulated_case(vswitch=spec()), "takes connections"),
         (behind_a_guest, "shares connections out between two links"),
         (lambda: dpvs_case(links={"phy0": {"switch": "eth0"}}), "which DPVS cannot take"),
         (lambda: dpvs_case({"workers": 2, "ports": "virtio-user"}), "have one queue"),

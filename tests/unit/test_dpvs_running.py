@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from dpvs_cases import dpvs_case
+from machine_tree import script
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import KeepsConnections, Routes
@@ -311,12 +312,10 @@ def install(
     folder: Path, version: str = "1.10-2", tools: Sequence[str] = ("dpip", "ipvsadm")
 ) -> Path:
     """Make programs that do no more than tell a version, or who they are told to look for."""
-    folder.mkdir(parents=True, exist_ok=True)
     said = f'echo "dpvs version: {version}, build on 2025.06.12.10:00:00" >&2'
     texts = {"dpvs": said, **dict.fromkeys(tools, 'echo "$0 $* at $DPVS_IPC_FILE"')}
     for name, text in texts.items():
-        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-        (folder / name).chmod(0o755)
+        script(folder / name, text)
     return folder
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collecting_world import Driver, Looks, notes_in, started
+from collecting_world import Driver, Looks, heavy, notes_in, started
 from exchanges import exchange
 
 from vsperf.deploy.exchanging import Around
-from vsperf.drivers.collectors.base import OwnTrialsSpec
 from vsperf.engine.exchanges import HEAVY_NS, Looking, own_exchanges, own_ns
 from vsperf.errors import ComponentError
 from vsperf.records.exchange import Exchange
@@ -19,10 +18,6 @@ from vsperf.records.files.series import series_of
 from vsperf.search.base import Budget
 
 SECOND = 1_000_000_000
-
-
-def asking(trials: int) -> OwnTrialsSpec:
-    return OwnTrialsSpec.model_validate({"kind": "own", "trials": trials, "duration": "2s"})
 
 
 class Making:
@@ -82,7 +77,7 @@ def test_a_heavy_one_is_started_beside_programs_that_wait_and_ended_with_them(
     tmp_path: Path, budget: Budget
 ) -> None:
     looks, make = Looks(), Making()
-    driver = Driver(looks, weighs=True, settings=asking(2))
+    driver = heavy(looks, 2, "2s")
     with started(tmp_path, perf=driver) as collecting:
         assert looks.looks == []
         assert own_ns(collecting) > 2 * (2 * SECOND + HEAVY_NS)
@@ -114,7 +109,7 @@ def test_what_goes_wrong_with_a_heavy_one_is_a_warning_and_ends_it(
 def test_its_exchanges_take_time_of_the_case(tmp_path: Path) -> None:
     """There is some for two of three."""
     make, budget = Making(), Budget(17 * SECOND)
-    driver = Driver(Looks(), weighs=True, settings=asking(3))
+    driver = heavy(Looks(), 3, "2s")
     with started(tmp_path, perf=driver) as collecting:
         (warning,) = own_exchanges(collecting, make, budget)
     assert warning == "2 of 3 exchanges for perf were made: the time was over"

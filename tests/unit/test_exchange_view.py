@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from exchanges import REVERSE, cpu, device, device_use, exchange, instance, program, use
+from printed_text import printed
 from record_samples import case_record, header, planned
-from rich.console import Console
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.exchange_view import (
@@ -22,7 +21,6 @@ from vsperf.cli.exchange_view import (
 )
 from vsperf.cli.progress import exchange_line
 from vsperf.cli.tables import print_table
-from vsperf.cli.terminal import PlainConsole
 from vsperf.engine.judge_exchange import judged
 from vsperf.output.figures.published import known, names, published_table
 from vsperf.output.report.account import OF_EXCHANGES
@@ -77,13 +75,11 @@ def test_a_device_says_how_long_its_frames_were_if_any_came(received: int, each:
 
 def test_at_80_columns_each_instance_is_named_wherever_its_numbers_stand() -> None:
     made = exchange(instance(1), instance(2, direction=REVERSE))
-    out = PlainConsole(stderr=False, width=80)
-    out.file = file = io.StringIO()
     for table in (instances_table(made), devices_table(made)):
-        print_table(out, table)
+        text = printed(print_table, table, width=80)
         cells = {cell for row in table.texts for cell in row if " " in cell}
-        assert not [cell for cell in cells if cell not in file.getvalue()]
-    assert max(map(len, file.getvalue().splitlines())) <= 80
+        assert not [cell for cell in cells if cell not in text]
+        assert max(map(len, text.splitlines())) <= 80
 
 
 def test_what_a_device_received_and_what_it_sent_are_told_apart_by_their_names() -> None:
@@ -115,11 +111,7 @@ def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at
     assert of(sar_table(silent), 0)["%ifutil"] == "–"
 
     def shown(*made: Exchange) -> str:
-        case: Any = SimpleNamespace(exchanges=made, died=0)
-        out = Console(file=io.StringIO(), width=200)
-        print_exchanges(out, case)
-        assert isinstance(out.file, io.StringIO)
-        return out.file.getvalue()
+        return printed(print_exchanges, SimpleNamespace(exchanges=made, died=0))
 
     assert "as sar -n DEV shows exchange #1" in shown(silent)
     assert "sar" not in shown(exchange())

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -138,7 +138,6 @@ class Case:
     one: Exchange
     flag: Flag | None
     reason: str = ""
-    more: dict[str, Any] = field(default_factory=dict)
 
 
 CASES = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
+from printed_text import printed
 from record_samples import case_record, given_load, goal_result, planned, view_of
-from rich.console import Console
 from simulated_cases import simulated_case
 
 from vsperf.analysis.answers import answers, findings_of, headlines
@@ -255,11 +254,7 @@ def test_figures_and_curves_are_shown_whatever_method_they_are_of() -> None:
         points=((0, 8e6, 1), (1000, None, None)),
     )
     result = SearchResult(figures=(burst(at="bursts at 14.88 Mfps"),), curves=(curve,))
-    out = Console(file=io.StringIO(), width=160)
-
-    print_summary(out, [row(result)], simulated=False)
-
-    text = out.file.getvalue()  # type: ignore[attr-defined]
+    text = printed(print_summary, [row(result)], simulated=False, width=160)
     assert "26,700 frames  bursts at 14.88 Mfps; the switch lost frames" in text
     assert "phy2phy_back2back-64B: throughput beside changes" in text
     assert "1,000/s           –      –" in text

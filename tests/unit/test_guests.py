@@ -32,6 +32,7 @@ from guest_kernels import (
     prepared,
     system,
 )
+from machine_tree import script
 from ovs_traffic import wait_until
 
 __all__ = ["fixture_package"]
@@ -310,11 +311,7 @@ def test_a_kernel_is_found_in_one_package_or_spread_over_several(tmp_path: Path)
 def test_without_package_lists_the_way_to_get_them_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = tmp_path / "bin"
-    empty.mkdir()
-    (empty / "apt-cache").write_text("#!/bin/sh\nexit 100\n")
-    (empty / "apt-cache").chmod(0o755)
-    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.setenv("PATH", str(script(tmp_path / "bin" / "apt-cache", "exit 100").parent))
     (tmp_path / "downloads").mkdir()
     with pytest.raises(BuildError, match="no kernel for the guest is known") as caught:
         kernel.chosen(tmp_path / "downloads")

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from assertions import known
+from machine_tree import script
 
 from vsperf import waits
 from vsperf.drivers.generators.dpdk_ports import device_port
@@ -254,12 +255,6 @@ def test_a_program_that_is_not_there_is_named(place: Workspace) -> None:
     assert caught.value.problems[0].why == "No such file or directory"
 
 
-def test_the_obituary_names_the_signal(place: Workspace) -> None:
-    with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
-        os.kill(program.pid, signal.SIGKILL)
-        assert program.obituary() == "was killed by SIGKILL"
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -276,8 +271,7 @@ def test_what_stood_before_a_list_of_options_are_the_last_words(
     place: Workspace, text: str, said: str
 ) -> None:
     """DPDK's programs say what was wrong with one, and list all there are when they end."""
-    (program := place.folder / "odd").write_text(f"#!/bin/sh\ncat <<'E'\n{text}\nE\nexec sleep 100")
-    program.chmod(0o755)
+    program = script(place.folder / "odd", f"cat <<'E'\n{text}\nE\nexec sleep 100")
     with managed([str(program)], name="odd", workspace=place) as running:
         while text.strip() not in written("odd", place):
             time.sleep(0.01)
@@ -635,9 +629,7 @@ def test_too_few_that_nobody_may_raise_are_named(tmp_path_factory: pytest.TempPa
 @pytest.fixture(name="here")
 def fixture_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the folder in which vsperf was called, with a program in it."""
-    (folder := tmp_path / "here").mkdir()
-    (program := folder / "says-where").write_text("#!/bin/sh\npwd\n")
-    program.chmod(0o755)
+    folder = script(tmp_path / "here" / "says-where", "pwd").parent
     monkeypatch.chdir(folder)
     return folder
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from machine_tree import script
 from ovs_traffic import wait_until
 from simulated_cases import simulated_case
 
@@ -473,12 +474,11 @@ class TestUserSpace:
         """Played by a script that says yes or no to both, and notes when its input ends."""
         said, ended = tmp_path / "said", tmp_path / "ended"
         answers = '{"id":1,"ok":true}' if ok else '{"id":2,"ok":false}'
-        program = tmp_path / "tgen"
-        program.write_text(
-            f"#!/bin/sh\nread one; read two; echo \"$one\" >{said}; echo '{answers}'\n"
-            f"while read more; do :; done; touch {ended}\n"
+        program = script(
+            tmp_path / "tgen",
+            f"read one; read two; echo \"$one\" >{said}; echo '{answers}'\n"
+            f"while read more; do :; done; touch {ended}",
         )
-        program.chmod(0o755)
         with socket.socket(type=socket.SOCK_DGRAM) as free:
             free.bind(("", 0))
             port = free.getsockname()[1]
@@ -500,10 +500,7 @@ def test_a_server_is_found_where_distributions_have_those_of_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path such as that of `su` without a dash leads to no folder of root's."""
-    server = tmp_path / "sbin" / "nginx"
-    server.parent.mkdir()
-    server.write_text("#!/bin/sh\necho nginx version: nginx/9.9\n")
-    server.chmod(0o755)
+    server = script(tmp_path / "sbin" / "nginx", "echo nginx version: nginx/9.9")
     nginx = PackagedProgram(
         "nginx", "apt-get install nginx", "-v", r"nginx version: nginx/([\d.]+)"
     )

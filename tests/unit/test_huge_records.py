@@ -180,7 +180,7 @@ def test_more_trials_than_memory_should_hold_are_refused_with_the_reason(
 def test_so_are_more_exchanges_or_rounds(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line: Line = empty_round()
+    line: Line = RoundLine(case=KEY, round=round_of())
     if kind == "exchange":
         line = ExchangeLine(case=KEY, exchange=exchange())
     run = run_of(tmp_path, [case()], case_start(KEY), *[line] * FEW, case_record(KEY), run_end())
@@ -193,17 +193,12 @@ def test_so_are_more_exchanges_or_rounds(
     assert list(findings_in(seen, latency=True)), "a comparison needs no trials"
 
 
-def empty_round() -> RoundLine:
-    """One that ended before its first turn."""
-    return RoundLine(case=KEY, round=round_of())
-
-
 @pytest.mark.parametrize(
     ("what", "count"), [("turns", 3_000), ("sides", 100), ("deployment", 1_000_000)]
 )
 def test_a_round_of_more_than_anybody_makes_is_refused(what: str, count: int) -> None:
     """What rounds say takes time that is quadratic in their numbers."""
-    made = empty_round().round.model_dump()
+    made = round_of().model_dump()
     side = {"letter": "A", "name": "ovs"}
     parts = ("_by_direction", "_by_slot", "slots_ns")
     plain = (name for name in made["turns"] if not name.endswith(parts))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from all_wrong import hold_each
 from config_world import CHECKOUT
-from connection_cases import opened_through
+from connection_cases import lines_of, opened_through
 from hypothesis import given
 from hypothesis import strategies as st
 from places import PLACEMENT
@@ -70,15 +70,11 @@ def told(case: CaseSpec) -> list[str]:
     return [shown(line) for line in step.lines]
 
 
-def lines(case: CaseSpec) -> list[str]:
-    return [shown(line) for step in plan_of(case).steps for line in step.lines]
-
-
 def test_a_plan_shows_how_it_is_told_and_that_clients_call_an_address_of_its_own() -> None:
     plan = plan_of(opened(clients=3))
     (argv,) = (step.argv for step in plan.steps if step.argv is not None)
     assert [shown(word) for word in argv][3:] == ["ipvsadm", "-R"]
-    seen = lines(opened(clients=3))
+    seen = lines_of(plan)
     assert "TAP-0-0 is 198.18.255.1/32, too: whom clients call" in seen
     assert seen[-1] == "ipv4.ip_forward = 1"
 
@@ -110,10 +106,10 @@ def test_servers_that_answer_directly_do_so_as_who_was_called_and_the_kernel_tak
         "ipv4.conf.all.rp_filter = 0",
         "ipv4.conf.TAP-0-1.accept_local = 1",
         "ipv4.conf.TAP-0-1.rp_filter = 0",
-    } <= set(lines(case))
+    } <= set(lines_of(plan_of(case)))
     rewritten = opened(servers=2)
     assert answering_of(rewritten) == servers_of(rewritten)
-    assert not any("accept_local" in line for line in lines(rewritten))
+    assert not any("accept_local" in line for line in lines_of(plan_of(rewritten)))
 
 
 def test_what_is_tried_of_a_kernel_is_what_it_is_told() -> None:

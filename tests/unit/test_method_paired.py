@@ -40,6 +40,13 @@ def figures(result: SearchResult) -> dict[str, Figure]:
     return {one.name: one for one in result.figures}
 
 
+def answered_round(ring_frames: int | None = 1024) -> Round:
+    """Return the first round of an answer, of a generator with such rings."""
+    bench = session(QUIET, 1, 1.0)
+    played(bench)
+    return answering(bench.rounds)[0].model_copy(update={"ring_frames": ring_frames})
+
+
 class TestOrder:
     @pytest.mark.parametrize("sides", range(2, 9))
     def test_nobody_is_favoured_by_place_or_by_whom_he_follows(self, sides: int) -> None:
@@ -242,11 +249,8 @@ class TestDoubt:
     def test_gaps_that_a_ring_bridges_may_be_many(
         self, ring: int | None, longest_us: int, all_us: int, used: bool
     ) -> None:
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": ring})
         gaps = {"gaps_ns": all_us * 1000, "longest_gap_ns": longest_us * 1000}
-        assert bool(clean_passes(changed(one, **gaps))) == used
+        assert bool(clean_passes(changed(answered_round(ring), **gaps))) == used
 
     def test_rounds_with_too_few_pairs_say_nothing(self) -> None:
         model = PairedModel("gone", {"away": "90%"})
@@ -280,29 +284,21 @@ class TestTimeThatCounts:
         self, ring: int, gap_us: int
     ) -> None:
         """A switch of 4 Mfps per direction goes on in a gap until its ring is empty."""
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": ring})
-        waited = min(ring, 4 * gap_us)
+        one, waited = answered_round(ring), min(ring, 4 * gap_us)
         came = 2 * (4 * (10_000 - gap_us) + waited)
         gap = dict.fromkeys(("gaps_ns", "longest_gap_ns"), gap_us * 1000)
         turn = next(changed(one, received_frames=came, **gap).turns.rows())
         assert one.fps(turn) == pytest.approx(8e6, rel=1e-3)
 
-    def test_a_ring_bridges_each_of_several_gaps(self) -> None:
+    @pytest.mark.parametrize(
+        ("ring", "gaps"), [(1024, {"longest_gap_ns": 100_000}), (None, {})], ids=["known", "not"]
+    )
+    def test_a_ring_bridges_each_of_several_gaps_and_where_nobody_knows_it_a_gap_counts(
+        self, ring: int | None, gaps: dict[str, int]
+    ) -> None:
         """Five of them, of 100 us each: in none of them is the ring empty, so all of it counts."""
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": 1024})
-        gaps = {"gaps_ns": 500_000, "longest_gap_ns": 100_000}
-        turn = next(changed(one, received_frames=80_000, **gaps).turns.rows())
-        assert one.fps(turn) == pytest.approx(8e6)
-
-    def test_where_nobody_knows_how_many_wait_a_gap_counts(self) -> None:
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0].model_copy(update={"ring_frames": None})
-        turn = next(changed(one, received_frames=80_000, gaps_ns=500_000).turns.rows())
+        one = answered_round(ring)
+        turn = next(changed(one, received_frames=80_000, gaps_ns=500_000, **gaps).turns.rows())
         assert one.fps(turn) == pytest.approx(8e6)
 
     def test_gaps_of_the_generator_show_no_rate_beyond_that_of_the_switch(self) -> None:
@@ -402,19 +398,21 @@ class TestNotOverloaded:
         assert found.flags == (Flag.NOT_OVERLOADED,)
         assert found.reason.startswith("both brought all of the load through")
 
-    def test_a_first_switch_that_does_may_be_faster_by_more(self) -> None:
-        found = self.found(3_500_000, 0.7)
-        assert found.lower == 0
-        assert found.upper == pytest.approx(0.8, abs=0.01)
-        assert "20% or more slower than A" in found.reason
-        assert found.text.startswith("≤ 80")
-
-    def test_a_rival_that_does_may_be_faster_by_more(self) -> None:
-        found = self.found(5_000_000, 1.3)
-        assert found.lower == pytest.approx(1.25, abs=0.01)
-        assert found.upper is None
-        assert "25% or more faster than A" in found.reason
-        assert found.text.startswith("≥ 12")
+    @pytest.mark.parametrize(
+        ("maximum_fps", "share", "ends", "said"),
+        [
+            (3_500_000, 0.7, (0, pytest.approx(0.8, abs=0.01)), ("20% or more slower", "≤ 80")),
+            (5_000_000, 1.3, (pytest.approx(1.25, abs=0.01), None), ("25% or more faster", "≥ 12")),
+        ],
+        ids=["the first", "a rival"],
+    )
+    def test_one_that_does_may_be_faster_by_more(
+        self, maximum_fps: int, share: float, ends: tuple[object, object], said: tuple[str, str]
+    ) -> None:
+        found = self.found(maximum_fps, share)
+        assert (found.lower, found.upper) == ends
+        assert f"{said[0]} than A" in found.reason
+        assert found.text.startswith(said[1])
 
     def test_nor_has_the_rate_of_who_does_an_end_above(self) -> None:
         bench = session(QUIET, 1, 0.7, control=False)
@@ -508,9 +506,7 @@ class TestRecomputed:
         assert asked.answered(stored) == result
 
     def test_columns_of_turns_have_one_length(self) -> None:
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        columns = bench.rounds[0].turns.model_dump()
+        columns = answered_round().turns.model_dump()
         columns["gaps_ns"] = columns["gaps_ns"][1:]
         with pytest.raises(ValueError, match="columns of turns have different lengths"):
             TurnColumns.model_validate(columns)
@@ -554,9 +550,7 @@ class TestRecordsOfOthers:
     """They may say of turns what no round can come to."""
 
     def test_a_group_in_which_a_side_has_no_turn_is_no_pass(self) -> None:
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0]
+        one = answered_round()
         first, sides = one.turns.side[0], len(one.sides)
         twice = (first,) * sides + one.turns.side[sides:]
         wrong = one.model_copy(update={"turns": one.turns.model_copy(update={"side": twice})})
@@ -564,9 +558,7 @@ class TestRecordsOfOthers:
         assert in_round(wrong, "B") is not None
 
     def test_fewer_frames_than_none_are_taken_as_none(self) -> None:
-        bench = session(QUIET, 1, 1.0)
-        played(bench)
-        one = answering(bench.rounds)[0]
+        one = answered_round()
         none, fewer = (in_round(changed(one, received_frames=n), "B") for n in (0, -1))
         assert none is not None and none == fewer
 

@@ -138,16 +138,14 @@ def test_the_whole_loss_and_when_it_was_are_told() -> None:
     assert losses.at == "all of them"
 
 
-def with_a_loss(trial: Trial) -> Trial:
-    return counted(trial, received_frames=trial.directions[0].received_frames - 1)
-
-
 class LosesInHours(FluidBench):
     """Loses a frame of a soak, and nothing of shorter trials."""
 
     def trial(self, load_fps: int, duration_ns: int, options: TrialOptions = PLAIN) -> Trial:
         trial = super().trial(load_fps, duration_ns, options)
-        return trial if options.on_second is None else with_a_loss(trial)
+        if options.on_second is None:
+            return trial
+        return counted(trial, received_frames=trial.directions[0].received_frames - 1)
 
 
 @pytest.mark.parametrize(("load", "flags"), [("100%", (Flag.UNSTABLE,)), ("50%", ())])

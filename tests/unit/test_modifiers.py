@@ -10,7 +10,7 @@ import pytest
 from config_world import CHECKOUT, DRIVERS, library, loaded, problems, write
 from hypothesis import given
 from hypothesis import strategies as st
-from ovs_cases import ovs_case
+from ovs_cases import ovs_case, rules_of
 from places import PLACEMENT
 from pydantic import ValidationError
 from search_models import case_of, spec_of
@@ -26,9 +26,8 @@ from vsperf.config.traffic import TrafficProfile, size_of
 from vsperf.drivers.generators.tgen.driver import TgenGenerator
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.vswitches.external import ExternalSpec
-from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec, ports_of
+from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.parse import Matched, matched
-from vsperf.drivers.vswitches.ovs.rules import rule_count, rules
 from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.drivers.vswitches.sim import SimulatedSwitchSpec
 from vsperf.errors import ComponentError, SpecError, UsageError
@@ -49,13 +48,7 @@ def profile(**settings: Any) -> TrafficProfile:
 
 
 def made(switch: dict[str, Any], **more: Any) -> list[str]:
-    """Return the rules of OVS."""
-    case = ovs_case(switch, **more)
-    spec = case.vswitch
-    assert isinstance(spec, OvsDpdkSpec)
-    found = list(rules(case, spec, ports_of(case, spec)))
-    assert len(found) == rule_count(case, spec)
-    return found
+    return rules_of(ovs_case(switch, **more))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from config_world import DRIVERS, library, write
-from ovs_cases import ovs_case
+from ovs_cases import ovs_case, rules_of
 from places import PLACEMENT
 from pydantic import ValidationError
 from simulated_cases import session, simulated_case, trials
@@ -23,7 +23,6 @@ from vsperf.config.modify import Modify
 from vsperf.config.traffic import TrafficProfile
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdkSpec, ports_of
-from vsperf.drivers.vswitches.ovs.rules import rules
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
 from vsperf.engine.checks import check_headers, expected, worth_a_look
 from vsperf.errors import PathError, SpecError
@@ -36,10 +35,7 @@ QINQ = {"frame_size": "128B", "vlans": [5, 6]}
 
 def made(modify: dict[str, Any], switch: dict[str, Any] | None = None, **more: Any) -> list[str]:
     """Return the rules by which OVS does it."""
-    case = ovs_case({"modify": modify, **(switch or {})}, **more)
-    spec = case.vswitch
-    assert isinstance(spec, OvsDpdkSpec)
-    found = rules(case, spec, ports_of(case, spec))
+    found = rules_of(ovs_case({"modify": modify, **(switch or {})}, **more))
     return [rule.removeprefix("priority=10,") for rule in found]
 
 

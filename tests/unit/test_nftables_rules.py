@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from connection_cases import opened_through
+from connection_cases import lines_of, opened_through
 from hypothesis import given
 from hypothesis import strategies as st
 from places import PLACEMENT
@@ -67,10 +67,6 @@ def told(case: CaseSpec) -> str:
     return "".join(f"{shown(line)}\n" for line in step.lines)
 
 
-def lines(case: CaseSpec) -> list[str]:
-    return [shown(line) for step in plan_of(case).steps for line in step.lines]
-
-
 def refusal(case: CaseSpec) -> UsageError:
     with pytest.raises(UsageError) as caught:
         Nftables().plan(case, PLACEMENT)
@@ -82,7 +78,7 @@ def test_a_plan_shows_how_it_is_told_and_who_is_behind_its_taps() -> None:
     (argv,) = (step.argv for step in plan.steps if step.argv is not None)
     assert [shown(word) for word in argv][3:] == ["nft", "-f", "-"]
     assert any("have CPU 1 forward" in step.action for step in plan.steps)
-    seen = lines(opened(clients=3))
+    seen = lines_of(plan)
     assert f"198.18.0.1 to 198.18.0.3 are {CLIENT} behind TAP-0-0" in seen
     assert f"198.19.0.1 are {SERVER} behind TAP-0-1" in seen
     assert seen[-1] == "ipv4.ip_forward = 1"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from assertions import known
 from compared_runs import HOST, found
-from config_world import library, loaded, problems, write
+from config_world import cases, mistakes, write
 from exchanges import exchange
 from export_samples import SPEC
 from record_samples import case_record, case_start, header, planned, run_end, trial, trial_line
@@ -20,7 +20,6 @@ from vsperf.analysis.noise import noise_lines
 from vsperf.cli.commands.show import cost_data
 from vsperf.cli.main import run_cli
 from vsperf.config.case import Case
-from vsperf.config.loader import Request
 from vsperf.deploy.placement import place, sharing
 from vsperf.engine.judge_exchange import judged
 from vsperf.errors import ExitCode, SpecError
@@ -69,20 +68,7 @@ def levels(
 
 # The word `noise`: levels of conf/noise, lists that make cases, and cases that it leaves alone.
 
-START = "name: mine\ntopology: p2p\ntraffic: {frame_size: 64}\n"
 FOUR = "noise: [none, level_0, level_1, level_2]\n"
-
-
-def cases(folder: Path, text: str, *sets: str, repeat: int = 1) -> tuple[Case, ...]:
-    request = Request(("mine",), testbed="sim", sets=sets, repeat=repeat)
-    return loaded(folder, START + text, request).cases
-
-
-def wrong(folder: Path, text: str, *sets: str) -> list[str]:
-    write(folder, {"testcases/mine.yaml": START + text})
-    request = Request(("mine",), testbed="sim", sets=sets)
-    found = problems(library(folder, folder), request)
-    return [f"{problem.what}; {problem.why}; {problem.fix}" for problem in found]
 
 
 def noises(found: tuple[Case, ...], key: str) -> list[object]:
@@ -172,18 +158,17 @@ class TestIdentity:
 
 class TestProblems:
     def test_an_unknown_level_is_told_with_those_that_there_are(self, tmp_path: Path) -> None:
-        write(tmp_path, {"testcases/mine.yaml": f"{START}noise: loud\n"})
-        found = problems(library(tmp_path, tmp_path), Request(("mine",), testbed="sim"))
+        found = mistakes(tmp_path, "noise: loud\n")
         assert [one.what for one in found] == ["there is no level or kind of noise 'loud'"]
         assert found[0].where is not None
         assert "level_1" in str(found[0].fix)
 
     def test_a_file_that_is_no_level_is_told(self, tmp_path: Path) -> None:
         write(tmp_path, {"conf/noise/odd.yaml": "noise: {kind: memory}\ntraffic: {flows: 2}\n"})
-        assert wrong(tmp_path, "noise: odd\n") == [
-            "a level of noise holds `title` and `noise`; found: traffic; "
-            "write all of its settings below `noise:`"
-        ]
+        (found,) = mistakes(tmp_path, "noise: odd\n")
+        assert found.what == "a level of noise holds `title` and `noise`"
+        assert found.why == "found: traffic"
+        assert found.fix == "write all of its settings below `noise:`"
 
     @pytest.mark.parametrize(
         ("text", "said"),
@@ -199,7 +184,8 @@ class TestProblems:
         ],
     )
     def test_what_makes_no_sense_is_refused(self, tmp_path: Path, text: str, said: str) -> None:
-        assert said in " ".join(wrong(tmp_path, f"noise: {text}\n"))
+        found = mistakes(tmp_path, f"noise: {text}\n")
+        assert said in " ".join(f"{one.what}; {one.why}; {one.fix}" for one in found)
 
 
 class TestUnits:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ovs_cases import ovs_case
+from ovs_cases import rules_of as made
 from places import PLACEMENT
 from switch_cases import PVP, PVPV, driver_of, switch_case
 
@@ -18,14 +19,6 @@ from vsperf.drivers.vswitches.ovs.layout import SwitchPort
 from vsperf.drivers.vswitches.ovs.rules import rule_count, rules, shown_rules
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import UsageError
-
-
-def made(case: CaseSpec) -> list[str]:
-    spec = case.vswitch
-    assert isinstance(spec, OvsDpdkSpec)
-    found = list(rules(case, spec, ports_of(case, spec)))
-    assert len(found) == rule_count(case, spec)
-    return found
 
 
 def sent(case: CaseSpec) -> list[str]:

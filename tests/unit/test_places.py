@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from config_world import planned, see_refused
+from config_world import planned, plans, see_refused
 from exchanges import device
 from simulated_cases import simulated_case
 
@@ -187,9 +187,7 @@ def test_the_testcases_of_places_need_no_option_on_the_default_testbed(
 def test_the_host_is_a_place_by_a_device_that_bears_the_name_of_the_deployment(
     switch: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--testbed", "local", "--vswitch", switch, "--set", "places.phy1.kind=host", "--json")
-    assert run_cli(["plan", STREAM, *words]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, STREAM, "--vswitch", switch, "--set", "places.phy1.kind=host")
     near, far = case["plan"]["endpoints"]
     assert (near["link"], far["link"], far["kind"]) == ("phy0", "phy1", "place")
     assert near["address"].endswith("-phy0/eth0")
@@ -227,8 +225,7 @@ def test_a_server_with_a_stack_of_its_own_has_one_client_and_a_silent_kernel(
 def test_a_server_that_polls_has_a_cpu_and_the_kernel_is_silent_where_it_is(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_STACK, "--json"]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, "places_http", *OWN_STACK)
     server, client = [one for one in case["plan"]["steps"] if one["component"] == "program"][-2:]
     assert any("serve_user_space.py" in word for word in server["argv"])
     assert client["argv"][0] == "wrk"
@@ -259,9 +256,7 @@ OWN_PORT = (
 def test_a_server_with_a_stack_of_its_own_can_have_a_port_of_the_switch_to_itself(
     ports: str, kind: str, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    more = ("--set", f"vswitch.ports={ports}", "--json")
-    assert run_cli(["plan", "places_http", "--testbed", "local", *OWN_PORT, *more]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, "places_http", *OWN_PORT, "--set", f"vswitch.ports={ports}")
     client, server = case["plan"]["endpoints"]
     assert (client["kind"], server["kind"]) == ("place", ports)
     steps = case["plan"]["steps"]
@@ -330,8 +325,7 @@ def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     words = ("--vswitch", "ovs", "--set", "vswitch.ports=afxdp")
-    assert run_cli(["plan", STREAM, "--testbed", "local", *words, "--json"]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, STREAM, *words)
     steps = json.dumps(case["plan"]["steps"])
     assert steps.count("type=afxdp") == 2
     assert "type=system" not in steps
@@ -347,10 +341,9 @@ def test_ovs_opens_its_end_of_a_pair_by_xdp_sockets_where_it_is_told_so(
 def test_a_place_is_given_the_device_of_a_port_whose_other_end_ovs_holds(
     ports: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--vswitch", "ovs", "--set", f"vswitch.ports={ports}", "--json")
+    words = ("--vswitch", "ovs", "--set", f"vswitch.ports={ports}")
     more = ("--set", "places.phy1.kind=host", "--set", "search.offloads=[off,on]")
-    assert run_cli(["plan", STREAM, "--testbed", "local", *words, *more]) == 0
-    off, on = json.loads(capfd.readouterr().out)
+    off, on = plans(capfd, STREAM, *words, *more)
     near, far = off["plan"]["endpoints"]
     assert near["address"] == "NAME-phy0/eth0"
     assert re.search(r"^/TAP\W*-h-1$", far["address"]), "in the host's network by its name there"
@@ -423,9 +416,8 @@ def test_a_network_without_a_name_is_that_of_the_program() -> None:
 def test_one_place_exchanges_data_with_as_many_others_as_its_topology_has(
     switch: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--vswitch", switch, "--set", "topology=star3", "--json")
-    assert run_cli(["plan", "places_star_stream", "--testbed", "local", *words]) == 0
-    forward, reverse = json.loads(capfd.readouterr().out)
+    words = ("--vswitch", switch, "--set", "topology=star3")
+    forward, reverse = plans(capfd, "places_star_stream", *words)
     for case, ways in ((forward, ("0 1", "0 2", "0 3")), (reverse, ("1 0", "2 0", "3 0"))):
         plan = case["plan"]
         assert [one["link"] for one in plan["endpoints"]] == ["phy0", "phy1", "phy2", "phy3"]
@@ -439,9 +431,7 @@ def test_one_place_exchanges_data_with_as_many_others_as_its_topology_has(
 def test_a_plan_names_places_programs_and_cpus_and_no_generator(
     switch: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--vswitch", switch, "--set", "search.instances=2", "--json")
-    assert run_cli(["plan", "places_tcp_stream", "--testbed", "local", *words]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, "places_tcp_stream", "--vswitch", switch, "--set", "search.instances=2")
     plan = case["plan"]
     assert [(one["link"], one["kind"], one["address"]) for one in plan["endpoints"]] == [
         ("phy0", "place", "NAME-phy0/eth0"),
@@ -464,9 +454,8 @@ def test_a_plan_has_what_runs_and_looks_beside_programs_before_them(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     beside = ("--set", "noise.kind=stress", "--set", "noise.near=same-cpu")
-    words = (*BRIDGE, *beside, "--set", "noise.to=generator", "--set", "collect=proc", "--json")
-    assert run_cli(["plan", "places_tcp_stream", "--testbed", "local", *words]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    words = (*BRIDGE, *beside, "--set", "noise.to=generator", "--set", "collect=proc")
+    (case,) = plans(capfd, "places_tcp_stream", *words)
     placement = case["plan"]["placement"]["cpus"]
     assert placement["noise"] == placement["clients"]
     parts = [step["component"] for step in case["plan"]["steps"]]
@@ -490,9 +479,7 @@ def test_offloads_and_instances_may_be_lists_that_make_cases(
 def test_whether_both_ends_share_a_cpu_may_be_a_list_that_makes_cases(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    lists = ("--set", "search.pinning=[same,apart]", "--json")
-    assert run_cli(["plan", STREAM, "--testbed", "local", *BRIDGE, *lists]) == 0
-    made = json.loads(capfd.readouterr().out)
+    made = plans(capfd, STREAM, *BRIDGE, "--set", "search.pinning=[same,apart]")
     cases = {case["spec"]["search"]["pinning"]: case for case in made}
     cpus = {name: case["plan"]["placement"]["cpus"] for name, case in cases.items()}
     assert cpus["same"]["clients"] == cpus["same"]["servers"]
@@ -505,9 +492,7 @@ def test_whether_both_ends_share_a_cpu_may_be_a_list_that_makes_cases(
 def test_a_plan_of_requests_of_http_names_the_files_of_each_server(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = ("--testbed", "local", *BRIDGE, "--set", "search.workers=2", "--json")
-    assert run_cli(["plan", "places_http", *words]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, "places_http", *BRIDGE, "--set", "search.workers=2")
     steps = [step for step in case["plan"]["steps"] if step["component"] == "program"]
     assert [step["action"].partition(" at ")[0] for step in steps] == [
         "write nginx-11001.conf, told.lua for instance 1",
@@ -590,9 +575,7 @@ def test_no_connection_begins_with_what_one_before_it_learned_and_else_the_recor
 def test_a_plan_of_latency_under_load_has_the_probe_before_streams_in_each_direction(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = ("--testbed", "local", *BRIDGE, "--set", "search.instances=1", "--json")
-    assert run_cli(["plan", "places_latency_under_load", *words]) == 0
-    (case,) = json.loads(capfd.readouterr().out)
+    (case,) = plans(capfd, "places_latency_under_load", *BRIDGE, "--set", "search.instances=1")
     steps = [step for step in case["plan"]["steps"] if step["component"] == "program"]
     assert [step["action"].partition(" on CPU ")[0] for step in steps] == [
         "start the server of probe at phy1",
@@ -628,8 +611,7 @@ def test_a_probe_is_part_of_what_is_measured_by_those_alone_that_have_a_use_for_
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def key(name: str, *words: str) -> str:
-        assert run_cli(["plan", name, "--testbed", "local", *BRIDGE, *words, "--json"]) == 0
-        return str(json.loads(capfd.readouterr().out)[0]["case"])
+        return str(plans(capfd, name, *BRIDGE, *words)[0]["case"])
 
     other = ("--set", "probe.kind=irtt", "--set", "probe.path=irtt-of-mine")
     assert key("places_tcp_stream") == key("places_tcp_stream", *other)
@@ -640,9 +622,7 @@ def test_the_program_is_part_of_what_is_measured_and_the_generator_is_not(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     def key(*words: str) -> str:
-        command = ["plan", "places_tcp_stream", "--testbed", "local", *BRIDGE, *words, "--json"]
-        assert run_cli(command) == 0
-        return str(json.loads(capfd.readouterr().out)[0]["case"])
+        return str(plans(capfd, "places_tcp_stream", *BRIDGE, *words)[0]["case"])
 
     assert key() == key("--generator", "testpmd")
     assert key() != key("--set", "program.congestion=cubic")

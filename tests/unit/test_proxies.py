@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from all_methods import method_of
-from connection_cases import opened_through
+from connection_cases import lines_of, opened_through
 from places import PLACEMENT
 from pydantic import ValidationError
 
@@ -81,10 +81,6 @@ def told(proxy: ProxySwitch, placement: Placement = PLACEMENT, **settings: Any) 
     return [shown(line).strip() for line in lines]
 
 
-def steps(plan: SwitchPlan) -> list[str]:
-    return [shown(line) for step in plan.steps for line in step.lines]
-
-
 @EACH
 def test_it_asks_for_a_cpu_for_each_worker(proxy: ProxySwitch) -> None:
     (need,) = proxy.needs(opened(proxy, workers=3)).cpus
@@ -100,7 +96,7 @@ def test_a_plan_shows_the_program_and_what_the_kernel_is_told(proxy: ProxySwitch
     case = opened(proxy, clients=3, servers=2)
     assert program(case) == proxy.program
     assert program(opened(proxy, path="/usr/local/sbin/it")) == "/usr/local/sbin/it"
-    seen = steps(plan_of(proxy, case))
+    seen = lines_of(plan_of(proxy, case))
     assert "TAP-0-0 is 198.18.255.1/32, too: whom clients call" in seen
     assert "ipv4.ip_local_port_range = 1024\t65535" in seen
     assert "ipv4.tcp_max_tw_buckets = 0" in seen
@@ -161,7 +157,9 @@ def test_ports_of_connections_that_are_over_are_the_kernels_where_nobody_says(
     proxy: ProxySwitch,
 ) -> None:
     def kept(**settings: Any) -> list[str]:
-        return [line for line in steps(plan_of(proxy, opened(proxy, **settings))) if "tw" in line]
+        return [
+            line for line in lines_of(plan_of(proxy, opened(proxy, **settings))) if "tw" in line
+        ]
 
     assert kept() == ["ipv4.tcp_max_tw_buckets = 0"]
     assert kept(time_wait_sockets="20k") == ["ipv4.tcp_max_tw_buckets = 20000"]

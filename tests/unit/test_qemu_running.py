@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine_tree import MachineTree
+from machine_tree import MachineTree, script
 from qemu_cases import qemu_case, qemu_spec, vnfs
 
 from vsperf.drivers.vnfs.qemu.checks import check, check_image, check_kernel, check_ram_disk
@@ -38,9 +38,7 @@ QCOW2 = bytes.fromhex("514649fb00000003") + bytes(16) + bytes.fromhex("00000010"
 @pytest.fixture(name="probe")
 def fixture_probe(tmp_path: Path) -> Probe:
     """Return a probe for a machine without KVM and a program that is there."""
-    program = tmp_path / "qemu"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "qemu")
     image = GuestImage(tmp_path / "guest", {"image": "abc"})
     return Probe(image, str(program), tmp_path / "cache" / "kvm.json", tmp_path / "kvm")
 
@@ -363,45 +361,11 @@ def test_a_refusal_says_what_the_application_wrote(tmp_path: Path) -> None:
     assert caught.value.problems[0].why == "it wrote: one | two"
 
 
-def test_an_agent_that_does_not_answer_has_a_deadline(tmp_path: Path) -> None:
-    with (
-        guest(tmp_path, lambda request: []) as agent,
-        pytest.raises(AgentSilent, match="`log` within"),
-    ):
-        agent.ask("log", 0.2)
-
-
 def test_a_port_that_closes_is_told_from_silence(tmp_path: Path) -> None:
     with guest(tmp_path, lambda request: []) as agent:
         agent.connection.shutdown(socket.SHUT_RDWR)
         with pytest.raises(AgentSilent, match="was closed"):
             agent.answer(1, "log", 5)
-
-
-@pytest.mark.parametrize("line", [b"not json", b"[1]", b"\xff", b"[" * 100_000])
-def test_what_is_no_json_object_is_an_error(tmp_path: Path, line: bytes) -> None:
-    wrong = pytest.raises(ComponentError, match="no JSON")
-    with guest(tmp_path, lambda request: [line]) as agent, wrong:
-        agent.ask("log", 5)
-
-
-def drips(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
-    yield b"x" * (3 << 20)
-
-
-def test_what_an_agent_says_may_not_be_a_line_without_end(tmp_path: Path) -> None:
-    with guest(tmp_path, drips) as agent, pytest.raises(ComponentError, match="without end"):
-        agent.ask("log", 60)
-
-
-@pytest.mark.parametrize("number", ["9" * 4000, "1" * 30, "NaN", "-Infinity"])
-def test_what_no_counter_holds_is_no_answer(tmp_path: Path, number: str) -> None:
-    line = b'{"id": 1, "nics": [{"received": %s}]}' % number.encode()
-    with (
-        guest(tmp_path, lambda request: [line]) as agent,
-        pytest.raises(ComponentError, match="no JSON"),
-    ):
-        agent.ask("log", 60)
 
 
 def endlessly(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
@@ -410,9 +374,48 @@ def endlessly(request: dict[str, Any]) -> Iterator[dict[str, Any] | bytes]:
         yield b"\n".join([b'{"event": "chatter"}'] * 2 * MOST_NOTICED)
 
 
-def test_an_agent_that_speaks_without_end_of_other_things_has_a_deadline(tmp_path: Path) -> None:
-    with guest(tmp_path, endlessly) as agent, pytest.raises(AgentSilent, match="`log` within"):
-        agent.ask("log", 0.3)
+def saying(*lines: bytes) -> Answers:
+    return lambda request: list(lines)
+
+
+def answering(**answer: object) -> Answers:
+    return lambda request: [{"id": request["id"], **answer}]
+
+
+COUNTING = b'{"id": 1, "nics": [{"received": %s}]}'
+
+
+@pytest.mark.parametrize(
+    ("answers", "patience_s", "error", "words"),
+    [
+        (saying(), 0.2, AgentSilent, "`log` within"),
+        (endlessly, 0.3, AgentSilent, "`log` within"),
+        (saying(b"x" * (3 << 20)), 60, ComponentError, "without end"),
+        *(
+            (saying(line), 60, ComponentError, "no JSON")
+            for line in (b"not json", b"[1]", b"\xff", b"[" * 100_000)
+        ),
+        *(
+            (saying(COUNTING % number), 60, ComponentError, "no JSON")
+            for number in (b"9" * 4000, b"1" * 30, b"NaN", b"-Infinity")
+        ),
+        *(
+            (answering(**answer), 60, ComponentError, "makes no sense")
+            for answer in ({"error": 5}, {"error": "no", "log": 5}, {"error": None})
+        ),
+    ],
+    ids=[
+        *("nothing", "other things without end", "a line without end"),
+        *("no JSON", "a list", "no UTF-8", "very deep"),
+        *("a number of 4000 digits", "of 30", "none", "below all"),
+        *("an error that is no text", "a log that is none", "an error that is nothing"),
+    ],
+)
+def test_what_is_no_answer_is_an_error_in_time(
+    tmp_path: Path, answers: Answers, patience_s: float, error: type[Exception], words: str
+) -> None:
+    with guest(tmp_path, answers) as agent, pytest.raises(error, match=words):
+        agent.ask("log", patience_s)
 
 
 @pytest.mark.usefixtures("never_waits")
@@ -449,13 +452,6 @@ def test_events_of_the_wrong_types_are_an_error_that_names_the_place(
     wrong = pytest.raises(ComponentError, match=f"makes no sense: {place}: ")
     with guest(tmp_path, lambda request: [event]) as agent, wrong:
         agent.await_boot(time.monotonic() + 10, alive)
-
-
-@pytest.mark.parametrize("answer", [{"error": 5}, {"error": "no", "log": 5}, {"error": None}])
-def test_a_refusal_of_the_wrong_types_is_an_error(tmp_path: Path, answer: dict[str, Any]) -> None:
-    wrong = pytest.raises(ComponentError, match="makes no sense")
-    with guest(tmp_path, lambda request: [{"id": request["id"], **answer}]) as agent, wrong:
-        agent.ask("start", 5)
 
 
 @pytest.mark.parametrize(

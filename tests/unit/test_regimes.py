@@ -13,19 +13,17 @@ from compared_runs import of, run
 from export_samples import exported, one_case
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_record, goal_result, header, planned, view_of
+from record_samples import case_record, goal_result, planned, view_of
 from reread_trials import by_distance
 from search_models import LOADS, METHODS, NDR_PDR, RANGE, case_of, spec_of, switch
 from search_models import trial as trial_of
 from simulated_cases import CAPACITY_FPS, SECOND, behaving, session, simulated_case
 from slot_samples import in_slots
-from test_cli_output import as_written
+from test_cli_output import summary_of as shown
 from test_criteria import AT_LEAST_5M, ndr, spec
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.summary import CaseRow
-from vsperf.cli.tables import print_summary
-from vsperf.cli.terminal import PlainConsole
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.criteria import check_all
 from vsperf.engine.measurer import MeasuredBench, Measurer
@@ -329,15 +327,6 @@ def goal(near: int | None, far: int | None, why: str = "lost") -> GoalResult:
 
 def found_near(near: int | None, far: int | None, why: str = "lost") -> SearchResult:
     return SearchResult(goals=(goal(near, far, why),))
-
-
-def shown(result: SearchResult, width: int = 120) -> str:
-    case = header().cases[0].model_copy(update={"spec": as_written()})
-    record = case_record(case.key, result=result, checks=(), flags=())
-    out = PlainConsole(stderr=False, width=width)
-    out.file = io.StringIO()
-    print_summary(out, [CaseRow(view_of(case, record))], simulated=False)
-    return out.file.getvalue()
 
 
 class TestAMachineThatMovesItsCpus:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 from connection_models import POLICY, Device, asking, client, goodput, packets
+from printed_text import printed
 from pydantic import ValidationError
 from record_samples import header, planned
-from rich.console import Console
 from search_models import case_of
 
 from vsperf.analysis.why import Verdict
@@ -243,21 +242,16 @@ def test_why_there_are_no_more_is_told_by_trials_of_connections_and_not_of_frame
     head, (generator, *_) = why_connections(packets().play(late).figures, late.made)
     assert head.startswith("The packet rate was limited by the generator")
     assert generator.verdict is Verdict.FULL and "requests in time" in generator.text
-    assert why_connections(result.figures, ()) == (head_of(result), ())
+    switch = f"The packet rate was limited by the switch: {result.figures[0].reason}."
+    assert why_connections(result.figures, ()) == (switch, ())
 
 
 def test_a_record_that_tells_of_requests_alone_is_shown_without_accounts_of_connections() -> None:
     one = trial(asking=by_clock(asked=9_000, waiting=1_000, replied=9_000))
     assert one.counts is not None
     alone = one.model_copy(update={"counts": one.counts.model_copy(update={"client": None})})
-    out = Console(file=io.StringIO(), width=200)
-    print_connections(out, CaseView(Path(), header(), planned(), connections=(alone, alone)))
-    assert isinstance(out.file, io.StringIO)
-    assert out.file.getvalue().splitlines()[0] == "connections"
-
-
-def head_of(result: SearchResult) -> str:
-    return f"The packet rate was limited by the switch: {result.figures[0].reason}."
+    view = CaseView(Path(), header(), planned(), connections=(alone, alone))
+    assert printed(print_connections, view).splitlines()[0] == "connections"
 
 
 def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> None:

@@ -79,19 +79,26 @@ def test_what_was_printed_is_what_the_trials_say(name: str) -> None:
     none_wrong(wrong)
 
 
+def with_first(result: SearchResult, **change: Any) -> SearchResult:
+    """Return a result whose first figure is another one."""
+    first = result.figures[0].model_copy(update=change)
+    return result.model_copy(update={"figures": (first, *result.figures[1:])})
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"value": 12_000}, "value"),
         ({"upper": 99_999}, "upper bound"),
+        # It reads as `12,000 or more` then, and the trials say that 12,500 failed.
+        ({"upper": None}, "upper bound printed None"),
         ({"value": None, "reason": "gone"}, "value"),
+        ({"limit": Limit.SETTING}, "limit printed setting, and 12,"),
     ],
 )
 def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
     device = Device(rate=12_345)
-    result = played(rate(), device)
-    first = result.figures[0].model_copy(update=change)
-    changed = result.model_copy(update={"figures": (first, *result.figures[1:])})
+    changed = with_first(played(rate(), device), **change)
     assert said in "; ".join(differing(rate(), device, changed))
 
 
@@ -138,16 +145,6 @@ def moved(result: SearchResult) -> Iterator[tuple[str, SearchResult]]:
             yield f"{one.name} {', '.join(change)}", result.model_copy(update={"figures": told})
 
 
-def test_that_no_load_was_seen_to_fail_is_told_where_one_did() -> None:
-    """It reads as `12,000 or more` then, and the trials say that 12,500 failed."""
-    device = Device(rate=12_345)
-    result = played(rate(), device)
-    first = result.figures[0].model_copy(update={"upper": None})
-    assert first.text.startswith("≥ ")
-    open_ended = result.model_copy(update={"figures": (first, *result.figures[1:])})
-    assert "upper bound printed None" in "; ".join(differing(rate(), device, open_ended))
-
-
 def test_accounts_that_do_not_add_up_are_told() -> None:
     device = Device(rate=12_345)
     result = played(rate(), device)
@@ -162,21 +159,10 @@ def test_accounts_that_do_not_add_up_are_told() -> None:
         assert any("which come to" in text for text in differing(rate(), device, result)), name
 
 
-def test_a_limit_that_does_not_go_with_the_bounds_is_told() -> None:
-    device = Device(rate=12_345)
-    result = played(rate(), device)
-    first = result.figures[0].model_copy(update={"limit": Limit.SETTING})
-    wrong = result.model_copy(update={"figures": (first, *result.figures[1:])})
-    assert "limit printed setting, and 12," in "; ".join(differing(rate(), device, wrong))
-
-
 def test_packets_of_another_number_are_told() -> None:
     device = Device(requests=50_000)
     result = played(packets(), device)
-    first = result.figures[0]
-    assert first.value is not None
-    changed = first.model_copy(update={"value": first.value + 1})
-    wrong = result.model_copy(update={"figures": (changed, *result.figures[1:])})
+    wrong = with_first(result, value=(result.figures[0].value or 0) + 1)
     assert "value" in "; ".join(differing(packets(), device, wrong))
 
 

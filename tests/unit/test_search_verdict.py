@@ -546,13 +546,6 @@ def test_a_load_without_trials_is_undecided() -> None:
     assert rule.bound([]) is Bound.UNDECIDED
 
 
-def test_the_lower_bound_lies_below_the_upper_one_even_if_a_higher_load_passes() -> None:
-    rule = DurationRule(Fraction(0), Fraction(0), NANOSECONDS, NANOSECONDS)
-    trials = [lossy(100, 1), lossy(200, 1, Fraction(1, 2)), lossy(300, 1)]
-    found = bounds_of(rule, trials)
-    assert (found.lower, found.upper, found.inverted) == (100, 200, True)
-
-
 def test_one_frame_above_the_goal_fails_and_the_goal_itself_passes() -> None:
     allowed = Fraction(1, 200)
     at_goal = trial(1000, NANOSECONDS, [way(1000, lost=5)])

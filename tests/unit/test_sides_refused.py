@@ -7,7 +7,7 @@ from config_world import planned, see_refused
 
 PAIRED = "phy2phy_paired"
 MLR = "measure one switch at a time: --set search.kind=mlr"
-REFUSED = {
+REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
     "the generator in a guest": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "generator.place=vm"),
         "cannot take turns with several switches",
@@ -80,6 +80,10 @@ REFUSED = {
         "3,000 are the most that 3 switches have in one",
         "a shorter trial.warm_up, or fewer search.pairs",
     ),
+    "models of VNFs, since no model of turns has any": (
+        ("--testbed", "sim", "--vswitch", "sim,sim", "--set", "topology=pvp"),
+        "VNFs of the kind sim cannot take turns with their switches",
+    ),
     "collectors": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "collect=perf"),
         "`collect` asks for perf, and a comparison has no trials",
@@ -97,19 +101,20 @@ def test_it_is_refused_with_what_why_and_a_fix(
     see_refused(capfd, PAIRED, words, wanted)
 
 
-def test_models_of_vnfs_do_not_since_no_model_of_turns_has_any(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    words = ("--testbed", "sim", "--vswitch", "sim,sim", "--set", "topology=pvp")
-    wanted = "VNFs of the kind sim cannot take turns with their switches"
-    see_refused(capfd, PAIRED, words, [wanted])
-
-
 @pytest.mark.parametrize(
-    "switches", ["ovs-dpdk,testpmd", "ovs-dpdk,ovs-dpdk", "ovs-dpdk,vpp", "testpmd,linux-bridge"]
+    "words",
+    [
+        ("--vswitch", "ovs-dpdk,testpmd"),
+        ("--vswitch", "ovs-dpdk,ovs-dpdk"),
+        ("--vswitch", "ovs-dpdk,vpp"),
+        ("--vswitch", "testpmd,linux-bridge"),
+        # OVS without DPDK, where it has a network of its own.
+        ("--set", "vswitch=[{kind: testpmd}, {kind: ovs, ports: packet}]"),
+    ],
+    ids=lambda words: words[1],
 )
-def test_these_take_turns(switches: str, capfd: pytest.CaptureFixture[str]) -> None:
-    code, said = planned(capfd, PAIRED, "--vswitch", switches)
+def test_these_take_turns(words: tuple[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    code, said = planned(capfd, PAIRED, *words)
     assert code == 0, said
     assert "start tgen on CPU" in said
     assert "with ports to 3 switches" in said
@@ -125,15 +130,6 @@ def test_vnfs_take_turns_with_their_switch_and_start_before_it(
     for side in ("A (ovs-dpdk)", "A′ (ovs-dpdk once more)", "B (testpmd)"):
         begins = [said.find(f"{part}: {side}:") for part in ("vnf", "vswitch")]
         assert 0 < begins[0] < begins[1], said
-
-
-def test_ovs_without_dpdk_takes_turns_where_it_has_a_network_of_its_own(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    switches = "[{kind: testpmd}, {kind: ovs, ports: packet}]"
-    code, said = planned(capfd, PAIRED, "--set", f"vswitch={switches}")
-    assert code == 0, said
-    assert "with ports to 3 switches" in said
 
 
 def test_a_single_switch_is_held_against_itself_and_the_plan_says_so(

@@ -36,10 +36,25 @@ def lost(trial: TrialCounts) -> list[int]:
     return [way.lost_frames for way in trial.directions]
 
 
-def test_an_ideal_switch_loses_exactly_what_is_beyond_its_capacity() -> None:
-    case = simulated_case(behaving("ideal"))
-    below, at, above = trials(case, CAPACITY_FPS - 1, CAPACITY_FPS, CAPACITY_FPS + 7)
-    assert [lost(below), lost(at), lost(above)] == [[0, 0], [0, 0], [7, 7]]
+FULL = CAPACITY_FPS
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "loads", "losses"),
+    [
+        ({"kind": "ideal"}, (FULL - 1, FULL, FULL + 7), [0, 0, 7]),
+        ({"kind": "never-lossy"}, (14_880_952,), [0]),
+        ({"kind": "always-lossy"}, (1, 10_000, 500_000), [1, 100, 5_000]),
+        ({"kind": "one-frame-loss"}, (2, 500_000), [1, 1]),
+        ({"kind": "warm-up", "lasts": "2500ms"}, (500_000,) * 4, [50_000, 50_000, 25_000, 0]),
+    ],
+    ids=lambda value: str(value.get("kind")) if isinstance(value, dict) else "",
+)
+def test_a_switch_loses_the_same_both_ways_by_its_behaviour(
+    behaviour: dict[str, Any], loads: tuple[int, ...], losses: list[int]
+) -> None:
+    case = simulated_case(behaving(**behaviour))
+    assert [lost(trial) for trial in trials(case, *loads)] == [[count] * 2 for count in losses]
 
 
 def test_a_noisy_switch_has_another_capacity_in_each_trial_but_the_same_both_ways() -> None:
@@ -88,21 +103,6 @@ def test_the_slow_direction_is_slow_when_it_is_the_only_one() -> None:
     assert lost(trial) == [100_000]
 
 
-def test_a_never_lossy_switch_forwards_the_line_rate() -> None:
-    (trial,) = trials(simulated_case(behaving("never-lossy")), 14_880_952)
-    assert lost(trial) == [0, 0]
-
-
-def test_an_always_lossy_switch_loses_its_share_at_any_load_and_at_least_one_frame() -> None:
-    case = simulated_case(behaving("always-lossy"))
-    assert [lost(trial)[0] for trial in trials(case, 1, 10_000, 500_000)] == [1, 100, 5_000]
-
-
-def test_one_frame_is_lost_per_trial_and_direction_at_any_load() -> None:
-    case = simulated_case(behaving("one-frame-loss"))
-    assert [lost(trial) for trial in trials(case, 2, 500_000)] == [[1, 1], [1, 1]]
-
-
 def test_duplicates_are_told_apart_by_a_generator_that_can() -> None:
     (trial,) = trials(simulated_case(behaving("duplicating")), 500_000)
     way = trial.directions[0]
@@ -115,12 +115,6 @@ def test_duplicates_look_like_more_frames_than_were_sent_to_a_generator_that_can
     way = trial.directions[0]
     assert way.duplicate_frames is None
     assert way.good_frames > way.sent_frames
-
-
-def test_a_cold_switch_loses_frames_until_enough_traffic_has_passed() -> None:
-    case = simulated_case(behaving("warm-up", lasts="2500ms"))
-    results = trials(case, *[500_000] * 4)
-    assert [lost(trial)[0] for trial in results] == [50_000, 50_000, 25_000, 0]
 
 
 def test_a_switch_that_dies_forwards_nothing_from_that_trial_on() -> None:

@@ -218,12 +218,9 @@ def test_a_number_of_one_deployment_is_said_to_be_one_draw_whatever_the_method()
     assert rests_on([CaseRow.of(view_of(planned(), case_record("mine", result=nothing)))])[1] == ()
 
 
-def at_least(value: float) -> Figure:
-    return Figure(name="burst", unit=Unit.FRAMES, value=value, lower=value, reason="the generator")
-
-
 def test_a_repeat_that_is_only_a_bound_is_told_and_averaged_with_nothing() -> None:
-    (series,) = series_of([SearchResult(figures=(one,)) for one in (burst(100), at_least(300))])
+    bound = Figure(name="burst", unit=Unit.FRAMES, value=300, lower=300, reason="the generator")
+    (series,) = series_of([SearchResult(figures=(one,)) for one in (burst(100), bound)])
 
     assert (series.values, series.bounds) == ((100, 300), (300,))
     assert (series.mean, series.deviation, series.confidence) == (None, None, None)

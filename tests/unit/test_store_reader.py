@@ -204,10 +204,6 @@ def test_records_that_are_a_directory_are_a_plain_error(tmp_path: Path) -> None:
         whole(tmp_path)
 
 
-def a_pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def a_link(path: Path) -> None:
     path.symlink_to("/etc/hostname")
 
@@ -226,7 +222,7 @@ def a_giant_behind_its_header(path: Path) -> None:
 @pytest.mark.parametrize(
     ("put", "why"),
     [
-        (a_pipe, "not a regular file"),
+        (os.mkfifo, "not a regular file"),
         (a_link, "it is a link"),
         (a_giant_without_content, "line of more than"),
         (a_giant_behind_its_header, "behind line 0"),

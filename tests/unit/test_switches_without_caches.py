@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assertions import known
 from bench_models import LOADS, FluidBench, figures, method
 from figure_cases import case as figure_case
+from printed_text import printed
 from record_samples import case_record, goal, planned, trial, view_of
-from rich.console import Console
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.tables import print_summary, print_table
@@ -42,12 +42,8 @@ OVS = SwitchCounters(
 LINKS = {"phy0": {"speed": "10G"}, "phy1": {"speed": "10G"}}
 
 
-def printed(*trials: Trial) -> str:
-    table = account_table(trials)
-    assert table is not None
-    out = Console(file=io.StringIO(), width=200)
-    print_table(out, table)
-    return out.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+def account(*trials: Trial) -> str:
+    return printed(print_table, known(account_table(trials)))
 
 
 def row(number: int, switch: SwitchCounters | None, kind: str, **changes: Any) -> CaseRow:
@@ -66,27 +62,27 @@ def row(number: int, switch: SwitchCounters | None, kind: str, **changes: Any) -
 
 class TestTheAccount:
     def test_columns_that_no_trial_has_are_left_out(self) -> None:
-        shown = printed(trial(switch=BRIDGE))
+        shown = account(trial(switch=BRIDGE))
         assert "dropped by the switch" in shown
         for name in ("busy", "cycles/frame", "answered by"):
             assert name not in shown
 
     def test_a_switch_without_caches_has_cycles_and_nothing_that_answers(self) -> None:
-        shown = printed(trial(switch=NO_CACHES))
+        shown = account(trial(switch=NO_CACHES))
         assert "cycles/frame" in shown and " 90\n" in shown
         assert "answered by" not in shown
 
     def test_cycles_that_nobody_counts_are_not_0(self) -> None:
         assert NO_CYCLES.cycles_per_frame is None
         assert trial(switch=NO_CYCLES).switch_busy is None
-        assert "cycles/frame" not in printed(trial(switch=NO_CYCLES))
+        assert "cycles/frame" not in account(trial(switch=NO_CYCLES))
 
     def test_ovs_has_all_of_them(self) -> None:
-        shown = printed(trial(switch=OVS))
+        shown = account(trial(switch=OVS))
         assert "answered by" in shown and "megaflow 90.0%" in shown
 
     def test_what_a_generator_does_not_count_is_not_0(self) -> None:
-        assert " – " in printed(trial(switch=BRIDGE))  # of frames that were refused
+        assert " – " in account(trial(switch=BRIDGE))  # of frames that were refused
 
     def test_a_report_leaves_out_how_busy_a_switch_was_that_does_not_say_it(self) -> None:
         table = account_of_report([trial(switch=BRIDGE)])
@@ -113,9 +109,7 @@ class TestTheTable:
     def test_no_column_and_no_word_of_caches_where_nobody_has_any(self) -> None:
         rows = [row(1, NO_CACHES, "vpp"), row(2, BRIDGE, "linux-bridge")]
         assert hit_columns(rows) == []
-        out = Console(file=io.StringIO(), width=200)
-        print_summary(out, rows, simulated=False)
-        shown = out.file.getvalue()  # type: ignore[attr-defined]
+        shown = printed(print_summary, rows, simulated=False)
         assert "cache" not in shown
         assert "linux-bridge" in shown  # which switch a row is of
 

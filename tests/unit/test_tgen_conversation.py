@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from machine_tree import script
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
@@ -206,13 +207,6 @@ def endpoint(kind: str, address: str) -> Endpoint:
     return Endpoint(link="phy0", kind=kind, address=address)
 
 
-def program(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-    return path
-
-
 def test_the_whole_command_line() -> None:
     ports = [Port("net_ring0", "net_ring0"), Port("net_null0", "net_null0,size=60")]
     assert command_line("tgen", "vsperf-tgen-1", SOCKET, ports, Options(cpus=(2, 5))) == (
@@ -306,19 +300,19 @@ def test_a_plan_names_the_file_that_is_replayed_and_has_nobody_answer_for_its_ho
 
 
 def test_the_variable_names_the_program(tmp_path: Path) -> None:
-    named = program(tmp_path / "mine")
+    named = script(tmp_path / "mine")
     assert TGEN.find({"VSPERF_TGEN": str(named)}, tmp_path) == named
 
 
 def test_a_variable_that_names_nothing_is_not_passed_over(tmp_path: Path) -> None:
-    program(tmp_path / "build/tgen/tgen")
+    script(tmp_path / "build/tgen/tgen")
     with pytest.raises(NotReadyError, match="VSPERF_TGEN"):
         TGEN.find({"VSPERF_TGEN": str(tmp_path / "no")}, tmp_path)
 
 
 def test_the_checkout_is_looked_at_before_the_path(tmp_path: Path) -> None:
-    built = program(tmp_path / "build/tgen/tgen")
-    installed = program(tmp_path / "bin/tgen")
+    built = script(tmp_path / "build/tgen/tgen")
+    installed = script(tmp_path / "bin/tgen")
     environment = {"PATH": str(installed.parent)}
     assert TGEN.find(environment, tmp_path) == built
     assert TGEN.find(environment, tmp_path / "elsewhere") == installed
@@ -470,9 +464,8 @@ def test_without_hugepages_memory_grows_as_well() -> None:
 # A tgen that gives no answer: it is said how it ended, and building it is no advice for a kill.
 
 
-def found_of(folder: Path, script: str) -> Answer:
-    (program := folder / "tgen").write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+def found_of(folder: Path, text: str) -> Answer:
+    program = script(folder / "tgen", text)
     (check,) = CHECKS
     answer = check.ask(Host(environment={"VSPERF_TGEN": str(program), "PATH": "/bin"}))
     assert answer.status is Status.FAILURE

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from printed_text import printed
 
 from vsperf.cli.tables import print_table
-from vsperf.cli.terminal import PlainConsole
 from vsperf.cli.tgen_view import _table
 from vsperf.drivers.generators.tgen import byhand
 from vsperf.drivers.generators.tgen.summary import short, stream_rows
@@ -44,14 +43,11 @@ def test_at_80_columns_counters_of_many_streams_stand_in_several_tables() -> Non
     streams = [
         {"intended": 10**12 + number, "sent": 10**12, "sending_ns": 10**12} for number in range(8)
     ]
-    out = PlainConsole(stderr=False, width=80)
-    out.file = file = io.StringIO()
-    print_table(out, _table("stream", names, stream_rows(streams)))
-    printed = file.getvalue()
-    assert [name for name in names if name in printed] == names
-    assert all(f"{one['intended']:,}" in printed for one in streams)
-    assert printed.count("lost on the way") > 1
-    assert max(map(len, printed.splitlines())) <= 80
+    text = printed(print_table, _table("stream", names, stream_rows(streams)), width=80)
+    assert [name for name in names if name in text] == names
+    assert all(f"{one['intended']:,}" in text for one in streams)
+    assert text.count("lost on the way") > 1
+    assert max(map(len, text.splitlines())) <= 80
 
 
 # A capture by hand: tgen writes into its own folder, and the file that a user names is vsperf's.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from assertions import known
 from attacker import NOBODY, town
+from machine_tree import script
 from pydantic import ValidationError
 from trees import program_for
 
@@ -25,10 +26,8 @@ X86, ARM = 62, 183
 def fixture_root(tmp_path: Path) -> Path:
     """Give a tree with an install, reached by the links that distributions have."""
     root = tmp_path / "tree"
-    (root / "usr" / "lib" / "ovs").mkdir(parents=True)
+    script(root / "usr" / "lib" / "ovs" / "daemon")
     (root / "etc" / "alternatives").mkdir(parents=True)
-    (root / "usr" / "lib" / "ovs" / "daemon").write_text("#!/bin/sh\n")
-    (root / "usr" / "lib" / "ovs" / "daemon").chmod(0o755)
     (root / "sbin").symlink_to("usr/lib")
     return root
 

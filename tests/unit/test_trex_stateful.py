@@ -55,11 +55,11 @@ SOCKETS = tuple(
 INSTALLED = {"server": "start", "install": "/usr/local/trex"}
 
 
-def ends_of(case: CaseSpec, next_hop: str = "02:00:00:00:00:99") -> ConnectionEnds:
+def ends_of(case: CaseSpec) -> ConnectionEnds:
     """Return both ends of a case, with a device between them that is a hop."""
     clients, servers = clients_of(case), servers_of(case)
     return ConnectionEnds(
-        ConnectionEnd(clients, next_hop),
+        ConnectionEnd(clients, "02:00:00:00:00:99"),
         ConnectionEnd(servers, "02:00:00:00:00:88"),
         str(servers.first_ip),
         servers.addresses,

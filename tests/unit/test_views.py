@@ -6,7 +6,6 @@ runs and of models, which are the same on any machine.
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
+from printed_text import printed
 from record_samples import case_record, case_start, header, run_end, trial
 from stored_runs import refreshed, store, store_finished
 from viewed_runs import store_what_has_no_frames
@@ -27,7 +27,6 @@ from vsperf.cli.commands.results import _cases, _runs
 from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.cli.tables import print_table
-from vsperf.cli.terminal import PlainConsole
 from vsperf.host.doctor.finding import Finding, Group, Status
 from vsperf.host.doctor.usable import WAY, Judged
 from vsperf.output.table import Table
@@ -183,60 +182,48 @@ def too_long(printed: list[str]) -> list[str]:
 # `vsperf list` on a terminal of 80 columns: every name whole, and every title.
 
 
-def listed(kind: str, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def listed(kind: str, width: int) -> list[str]:
     places = library()
-    out = PlainConsole(stderr=False, width=width)
-    monkeypatch.setattr(out, "file", io.StringIO())
-    print_entries(out, places, list(getattr(places, kind)().values()))
-    return [line.rstrip() for line in out.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    entries = list(getattr(places, kind)().values())
+    text = printed(print_entries, places, entries, width=width)
+    return [line.rstrip() for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("kind", ["testcases", "testbeds", "presets", "topologies"])
-def test_names_are_whole_and_lines_fit_80_columns(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = listed(kind, 80, monkeypatch)
+def test_names_are_whole_and_lines_fit_80_columns(kind: str) -> None:
+    lines = listed(kind, 80)
     names = set(getattr(library(), kind)())
     assert names <= {line.split()[0] for line in lines if line}
     assert max(map(len, lines)) <= 80
 
 
-def test_testcases_stand_by_the_folder_that_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = listed("testcases", 80, monkeypatch)
+def test_testcases_stand_by_the_folder_that_they_are_in() -> None:
+    lines = listed("testcases", 80)
     p2p, vnfs = lines.index("phy2phy"), lines.index("vm")
     place = {line.split()[0]: number for number, line in enumerate(lines) if line}
     assert p2p < place["phy2phy_tput"] < vnfs < place["pvp_tput"]
 
 
-def test_where_there_is_room_tags_and_files_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    (row,) = (one for one in listed("testcases", 220, monkeypatch) if "phy2phy_tput " in one)
+def test_where_there_is_room_tags_and_files_are_told() -> None:
+    (row,) = (one for one in listed("testcases", 220) if "phy2phy_tput " in one)
     assert "rfc2544" in row
     assert "testcases/phy2phy/phy2phy_tput.yaml" in row
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_all_names_are_on_one_screen_by_the_folder_that_they_are_in(
-    width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = PlainConsole(stderr=False, width=width)
-    monkeypatch.setattr(out, "file", file := io.StringIO())
+def test_all_names_are_on_one_screen_by_the_folder_that_they_are_in(width: int) -> None:
     found = library().testcases()
-    print_groups(out, list(found.values()))
-    lines = file.getvalue().splitlines()
+    lines = printed(print_groups, list(found.values()), width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert len(lines) < 50
     assert {name for line in lines if line.startswith(" ") for name in line.split()} == set(found)
     assert any(re.match(r"vm  .*VNFs", line) for line in lines), "what a folder has is told"
 
 
-def test_tags_are_named_below_where_there_is_no_room_beside(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    lines = listed("testcases", 80, monkeypatch)
+def test_tags_are_named_below_where_there_is_no_room_beside() -> None:
+    lines = listed("testcases", 80)
     assert any(line.startswith("tags (--tag TAG): ") and "back2back" in line for line in lines)
-    assert not any(
-        line.startswith("tags (--tag TAG): ") for line in listed("testcases", 220, monkeypatch)
-    )
+    assert not any(line.startswith("tags (--tag TAG): ") for line in listed("testcases", 220))
 
 
 @pytest.mark.parametrize(
@@ -295,10 +282,7 @@ FIRST = header().cases[0].key
 
 
 def shown(table: Table, width: int) -> list[str]:
-    out = PlainConsole(stderr=False, width=width)
-    out.file = file = io.StringIO()
-    print_table(out, table)
-    return [line.rstrip() for line in file.getvalue().splitlines()]
+    return [line.rstrip() for line in printed(print_table, table, width=width).splitlines()]
 
 
 def test_at_80_columns_a_run_is_told_whole(tmp_path: Path) -> None:
@@ -378,7 +362,7 @@ def counted(*threads: tuple[StageCounters, ...]) -> SwitchCounters:
     )
 
 
-def printed(*trials: Trial) -> list[list[str]]:
+def cells_of(*trials: Trial) -> list[list[str]]:
     """Return the names of the columns, and the rows."""
     table = stages_table(trials)
     assert table is not None
@@ -388,27 +372,27 @@ def printed(*trials: Trial) -> list[list[str]]:
 def test_cycles_and_frames_of_a_call_are_of_all_threads_together() -> None:
     first = (stage("l2-input", 10, 1000, 30_000), stage("l2-output", 10, 1000, 20_000))
     second = (stage("l2-input", 30, 1000, 10_000),)
-    head, row, *_ = printed(trial(switch=counted(first, second)))
+    head, row, *_ = cells_of(trial(switch=counted(first, second)))
     assert head == ["trial", "l2-input", "l2-output"]
     assert row[1:] == ["20.0 (50.0 a call)", "20.0 (100.0 a call)"]
 
 
 def test_stages_that_took_most_stand_first_and_the_rest_is_left_out() -> None:
     stages = tuple(stage(f"node{number}", 1, 1, number) for number in range(1, MOST + 3))
-    head, *_ = printed(trial(switch=counted(stages)))
+    head, *_ = cells_of(trial(switch=counted(stages)))
     assert head[1:] == [f"node{number}" for number in range(MOST + 2, 2, -1)]
 
 
 def test_a_stage_that_no_frame_passed_is_none() -> None:
     stages = (stage("unix-epoll-input", 500, 0, 90_000), stage("l2-input", 5, 50, 100))
-    head, *_ = printed(trial(switch=counted(stages)))
+    head, *_ = cells_of(trial(switch=counted(stages)))
     assert head == ["trial", "l2-input"]
 
 
 def test_a_trial_in_which_one_did_nothing_has_no_figure_of_it() -> None:
     both = (stage("l2-input", 5, 50, 100), stage("l2-flood", 5, 50, 50))
     one = (stage("l2-input", 5, 50, 100),)
-    _, first, second, *_ = printed(trial(switch=counted(both)), trial(switch=counted(one)))
+    _, first, second, *_ = cells_of(trial(switch=counted(both)), trial(switch=counted(one)))
     assert first[-1] == "1.0 (10.0 a call)"
     assert second[-1] == "–"
 

@@ -25,10 +25,6 @@ CYCLES = {"none": 200, "level_1": 300, "level_2": 400}
 """What a frame costs beside each noise."""
 
 
-def name(*words: str) -> str:
-    return "-".join(words)
-
-
 def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> RunView:
     """A run with a case for each point, with two trials each at the load that it came to.
 
@@ -36,7 +32,7 @@ def stored(tmp_path: Path, *points: dict[str, str], without: str = "") -> RunVie
     """
     cases, lines = list[PlannedCase](), list[Line]()
     for point in points:
-        key = name(*point.values())
+        key = "-".join(point.values())
         cases.append(planned(1, key=key, id=key, label=key, point=point, spec=SPEC))
         lines.append(case_start(key))
         for index in (1, 2):

@@ -7,7 +7,6 @@ the vendor's own library.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
@@ -15,12 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chassis_cases import WAYS, chassis_case, expected, ports_at, told
+from chassis_cases import (
+    SHORT,
+    WAYS,
+    chassis_case,
+    expected,
+    fixture_runtime,
+    hurry,
+    judged,
+    ports_at,
+    release,
+    see_through,
+    told,
+)
 from places import PLACEMENT, refused, room, started_generator
 from switch_cases import switch_case
-from vsperf_chassis import session as trial
 from vsperf_chassis.xena import chassis as spoken
-from vsperf_chassis.xena.chassis import XenaChassis
 from vsperf_chassis.xena.driver import XenaGenerator, XenaSpec
 from xena_server import FAULTS, XenaServer, xena_server
 
@@ -28,35 +37,23 @@ from vsperf.config.abilities import Ability
 from vsperf.config.case import CaseSpec
 from vsperf.config.demands import refusals
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError, VsperfError
 from vsperf.host.dead import DeadDeployment
-from vsperf.host.undo import RELEASE, ReleaseChassis, owner_name
+from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.undo_base import Reach
 from vsperf.host.workspace import LeftBehindError
 from vsperf.records.flags import Flag
-from vsperf.records.trial import TrialCounts
-from vsperf.trust import own_python
 
 LOOKED_FOR = {"throughput_duration": "1s", "throughput_sum": "1s"}
 
 ENDPOINTS = ports_at("0/0", "0/1")
-SHORT = TrialRequest(load_fps=2_000, duration_ns=50_000_000)
 
-
-@pytest.fixture(name="runtime", autouse=True)
-def fixture_runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Keep journals apart: a user's `vsperf clean` must find none that names a chassis of ours."""
-    monkeypatch.setenv("VSPERF_RUNTIME", str(tmp_path / "run"))
-    return tmp_path / "run"
+__all__ = ["fixture_runtime"]
 
 
 @pytest.fixture(name="chassis")
 def fixture_chassis(monkeypatch: pytest.MonkeyPatch) -> Iterator[XenaServer]:
-    monkeypatch.setattr(trial, "LOOK_S", 0.01)
-    monkeypatch.setattr(trial, "LATE_S", 0.1)
-    monkeypatch.setattr(XenaChassis, "rest_s", 0.01)
-    monkeypatch.setattr(trial, "SETTLE_S", 0.1)
+    hurry(monkeypatch)
     with xena_server() as server:
         yield server
 
@@ -71,11 +68,6 @@ def started(
     case: CaseSpec, ways: tuple[tuple[str, str], ...] = WAYS
 ) -> AbstractContextManager[Any]:
     return started_generator(XenaGenerator(), case, ENDPOINTS, ways)
-
-
-def judged(counts: TrialCounts, case: CaseSpec) -> tuple[Flag, ...]:
-    """Return what is to be said against a trial."""
-    return judge(counts, Asked(SHORT.load_fps, SHORT.duration_ns, 2), case.trial)
 
 
 def test_a_trial_sends_exactly_what_it_was_asked_to_and_counts_it_by_direction(
@@ -127,28 +119,18 @@ LIES: dict[str, Flag | str] = {
 }
 
 
-def test_every_fault_of_the_server_is_tried() -> None:
-    assert set(LIES) | {"lossy"} == set(FAULTS)
-
-
-@pytest.mark.parametrize("fault", LIES)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "lossy"])
 def test_a_liar_gives_a_flag_or_an_error_and_never_a_number(
     chassis: XenaServer, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case, expected = case_of(chassis.address), LIES[fault]
+    case = case_of(chassis.address)
     with started(case) as session:
         session.run(SHORT)
         chassis.fault = fault
-        if isinstance(expected, Flag):
-            flags = judged(session.run(SHORT), case)
-            assert expected in flags
-        else:
-            with monkeypatch.context() as patched, pytest.raises(ComponentError) as error:
-                if fault in {"hang", "hang-up"}:  # all others answer, however late
-                    patched.setattr(spoken, "ANSWER_S", 0.5)
-                session.run(SHORT)
-                session.facts()
-            assert expected in error.value.with_why
+        with monkeypatch.context() as patched:
+            if fault in {"hang", "hang-up"}:  # all others answer, however late
+                patched.setattr(spoken, "ANSWER_S", 0.5)
+            see_through(LIES[fault], session, case)
         chassis.fault = ""
     assert "vsp" not in "".join(chassis.owners)  # released, by another connection if need be
 
@@ -207,10 +189,8 @@ class TestUndo:
     def test_the_program_releases_what_a_dead_connection_holds(self, chassis: XenaServer) -> None:
         chassis.ports["0/0"].owner, chassis.ports["0/0"].connection = "vspdead0", "gone"
         chassis.ports["0/1"].owner, chassis.ports["0/1"].connection = "mallory", "theirs"
-        argv = own_python.module(RELEASE, "xena", chassis.address, "vspdead0", "0/0", "0/1")
         for _ in range(2):  # an undo may be carried out twice
-            done = subprocess.run(argv, capture_output=True, text=True, check=False)
-            assert (done.returncode, done.stderr) == (0, "")
+            release("xena", chassis.address, "vspdead0", "0/0", "0/1")
             assert chassis.owners == ["", "mallory", "", ""]
 
     def test_who_does_not_answer_stays_to_be_released(self) -> None:
@@ -320,7 +300,7 @@ class TestWords:
         traffic = {"flows": 70_000, "vlans": [7], "frame_size": "128B"}
         case = case_of(chassis.address, traffic)
         with started(case) as session:
-            session.run(SHORT)
+            session.run(TrialRequest(load_fps=2_000, duration_ns=50_000_000))
             session.facts()
         return chassis.heard
 
