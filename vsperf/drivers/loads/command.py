@@ -5,14 +5,20 @@ from __future__ import annotations
 import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NoiseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import (
+    LoadGenerator,
+    RunningLoad,
+    cpu_of,
+    names_of,
+    needs_of,
+    settings_of,
+)
 from vsperf.drivers.loads.cpu_time import cpu_time
 from vsperf.drivers.loads.programs import Instance, started
 from vsperf.errors import NotReadyError
@@ -35,12 +41,12 @@ class CommandSpec(NoiseSpec):
     is not to be believed."""
 
 
-class CommandLoad:
+class CommandLoad(LoadGenerator):
     """Runs the user's program, once for each instance."""
 
-    kind: ClassVar[str] = "command"
-    summary: ClassVar[str] = "a program of your own, run until the case is over"
-    Spec: ClassVar[type[DriverSpec]] = CommandSpec
+    kind = "command"
+    summary = "a program of your own, run until the case is over"
+    Spec = CommandSpec
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(settings_of(case, CommandSpec))

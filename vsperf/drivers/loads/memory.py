@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import (
+    LoadGenerator,
+    RunningLoad,
+    cpu_of,
+    names_of,
+    needs_of,
+    settings_of,
+)
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
 from vsperf.drivers.loads.programs import Instance, started
 from vsperf.errors import NotReadyError
@@ -30,13 +36,13 @@ def _ask(here: Host) -> Answer:
         return absent(f"{error}; for noise of the kind memory", error.problems[0].fix)
 
 
-class MemoryLoad:
+class MemoryLoad(LoadGenerator):
     """Loads memory by processes of our own."""
 
-    kind: ClassVar[str] = "memory"
-    summary: ClassVar[str] = "reads and writes memory with given block sizes and rates"
-    Spec: ClassVar[type[DriverSpec]] = MemorySpec
-    checks: ClassVar[tuple[Check, ...]] = (Check(MEMORY_LOAD.name, Group.PROGRAMS, _ask),)
+    kind = "memory"
+    summary = "reads and writes memory with given block sizes and rates"
+    Spec = MemorySpec
+    checks = (Check(MEMORY_LOAD.name, Group.PROGRAMS, _ask),)
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(settings_of(case, MemorySpec))

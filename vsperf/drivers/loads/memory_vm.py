@@ -11,12 +11,18 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import (
+    LoadGenerator,
+    RunningLoad,
+    cpu_of,
+    names_of,
+    needs_of,
+    settings_of,
+)
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
 from vsperf.drivers.loads.programs import Instance, Programs, started
 from vsperf.errors import NotReadyError
@@ -53,12 +59,12 @@ class GuestMemorySpec(PatternSpec):
         return KERNEL_MB + math.ceil(self.buffer.bytes / MIB)
 
 
-class GuestMemoryLoad:
+class GuestMemoryLoad(LoadGenerator):
     """Loads memory in guests of their own."""
 
-    kind: ClassVar[str] = "memory-vm"
-    summary: ClassVar[str] = "reads and writes memory as `memory` does, in guests of their own"
-    Spec: ClassVar[type[DriverSpec]] = GuestMemorySpec
+    kind = "memory-vm"
+    summary = "reads and writes memory as `memory` does, in guests of their own"
+    Spec = GuestMemorySpec
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(settings_of(case, GuestMemorySpec))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import shutil
 from contextlib import AbstractContextManager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import (
+    LoadGenerator,
+    RunningLoad,
+    cpu_of,
+    names_of,
+    needs_of,
+    settings_of,
+)
 from vsperf.drivers.loads.cpu_time import cpu_time
 from vsperf.drivers.loads.programs import Instance, started
 from vsperf.drivers.loads.strain import (
@@ -39,13 +45,13 @@ def _ask(here: Host) -> Answer:
     return ok(f"{found}, package {PROGRAM} {version}" if version else found)
 
 
-class StressLoad:
+class StressLoad(LoadGenerator):
     """Runs one stress-ng for each instance."""
 
-    kind: ClassVar[str] = "stress"
-    summary: ClassVar[str] = "stress-ng on CPUs of this machine: cpu, cache, memory, io or irq"
-    Spec: ClassVar[type[DriverSpec]] = StressSpec
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
+    kind = "stress"
+    summary = "stress-ng on CPUs of this machine: cpu, cache, memory, io or irq"
+    Spec = StressSpec
+    checks = (Check(PROGRAM, Group.PROGRAMS, _ask),)
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(settings_of(case, StressSpec))

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
 from vsperf.drivers.ending import until_left
@@ -385,13 +384,11 @@ class DperfSession:
 class DperfGenerator(Unmeasured):
     """Opens connections by dperf."""
 
-    kind: ClassVar[str] = "dperf"
-    summary: ClassVar[str] = "dperf (1.9 or newer, which you have built): TCP connections a second"
-    Spec: ClassVar[type[DriverSpec]] = DperfSpec
-    wants: ClassVar[frozenset[Want]] = frozenset(
-        {Want.QUIET_CPUS, Want.CYCLE_COUNTER, Want.ROOT, Want.HUGEPAGES}
-    )
-    checks: ClassVar[tuple[Check, ...]] = (CHECK,)
+    kind = "dperf"
+    summary = "dperf (1.9 or newer, which you have built): TCP connections a second"
+    Spec = DperfSpec
+    wants = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER, Want.ROOT, Want.HUGEPAGES})
+    checks = (CHECK,)
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(ABILITIES)

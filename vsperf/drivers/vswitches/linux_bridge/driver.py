@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import reading
-from vsperf.drivers.vswitches.base import SwitchPlan, await_ports, require_root
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, await_ports, require_root
 from vsperf.drivers.vswitches.kernel_ports import MTU, NOBODY, await_held, counted, needs_of
 from vsperf.drivers.vswitches.linux_bridge.layout import (
     BridgePort,
@@ -251,14 +250,14 @@ CHECKS = (Check("kernel bridge", Group.DEVICES, _bridge),)
 """Not among the checks of a run: the driver tries it itself before it starts."""
 
 
-class LinuxBridge:
+class LinuxBridge(VSwitch):
     """Deploys the bridge of the Linux kernel on taps."""
 
-    kind: ClassVar[str] = "linux-bridge"
-    summary: ClassVar[str] = "the bridge of the Linux kernel on taps, in a network of its own"
-    Spec: ClassVar[type[DriverSpec]] = LinuxBridgeSpec
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "linux-bridge"
+    summary = "the bridge of the Linux kernel on taps, in a network of its own"
+    Spec = LinuxBridgeSpec
+    wants = POLLING_SWITCH | {Want.TAPS}
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(_spec_of(case).cpus)

@@ -9,12 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import reading
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.drivers.vswitches.hops import (
     SYSCTL,
     WANTS,
@@ -42,7 +41,6 @@ from vsperf.drivers.vswitches.nftables.layout import (
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check, Group
-from vsperf.host.doctor.wants import Want
 from vsperf.host.netlink import attributes, dump, order
 from vsperf.host.netns import entering
 from vsperf.host.workspace import Workspace
@@ -275,17 +273,17 @@ CHECKS = (Check(Nft.NAME, Group.PROGRAMS, Nft.doctor),)
 """Not among the checks of a run: the driver tries it itself before it starts."""
 
 
-class Nftables:
+class Nftables(VSwitch):
     """Deploys a router of the Linux kernel that tracks connections by nftables."""
 
-    kind: ClassVar[str] = "nftables"
-    summary: ClassVar[str] = (
+    kind = "nftables"
+    summary = (
         "a router of the Linux kernel that tracks connections: a firewall, a NAT or a load "
         "balancer by nftables"
     )
-    Spec: ClassVar[type[DriverSpec]] = NftablesSpec
-    wants: ClassVar[frozenset[Want]] = WANTS
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    Spec = NftablesSpec
+    wants = WANTS
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(_spec_of(case).cpus)

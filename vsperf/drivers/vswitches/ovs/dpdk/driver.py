@@ -14,11 +14,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.settings import reading, require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.layout import (
     AFXDP,
@@ -44,7 +43,6 @@ from vsperf.drivers.vswitches.ports import (
 )
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.threads import Polling
 from vsperf.host.workspace import Workspace
@@ -436,15 +434,15 @@ def socket_memory(memory_mb: int, placement: Placement) -> str:
     return ",".join(str(memory_mb if node in nodes else 0) for node in range(max(nodes) + 1))
 
 
-class OvsDpdk:
+class OvsDpdk(VSwitch):
     """Deploys Open vSwitch with its userspace datapath on DPDK."""
 
-    kind: ClassVar[str] = "ovs-dpdk"
-    summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
-    Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
-    sockets: ClassVar[tuple[str, ...]] = SOCKETS
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
+    kind = "ovs-dpdk"
+    summary = "Open vSwitch with DPDK, a private instance beside any other"
+    Spec = OvsDpdkSpec
+    sockets = SOCKETS
+    wants = POLLING_SWITCH | {Want.TAPS}
+    checks = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)

@@ -11,11 +11,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
 from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
 from vsperf.drivers.vswitches.ovs.layout import (
     AFXDP,
@@ -39,7 +38,6 @@ from vsperf.drivers.vswitches.ports import (
 )
 from vsperf.errors import NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.files import Roots
 from vsperf.host.threads import Polling
@@ -310,15 +308,15 @@ FOR_PLACES = {
 """Ports that a generator cannot have, and what it can have instead."""
 
 
-class Ovs:
+class Ovs(VSwitch):
     """Deploys Open vSwitch without DPDK, on devices of the kernel."""
 
-    kind: ClassVar[str] = "ovs"
-    summary: ClassVar[str] = "Open vSwitch without DPDK: taps, devices of the kernel, AF_XDP"
-    Spec: ClassVar[type[DriverSpec]] = OvsSpec
-    sockets: ClassVar[tuple[str, ...]] = SOCKETS
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsSpec, dpdk=False), SYSTEM_SWITCH)
+    kind = "ovs"
+    summary = "Open vSwitch without DPDK: taps, devices of the kernel, AF_XDP"
+    Spec = OvsSpec
+    sockets = SOCKETS
+    wants = POLLING_SWITCH | {Want.TAPS}
+    checks = (check_of(kind, OvsSpec, dpdk=False), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
