@@ -376,12 +376,8 @@ def running_in_guest(plan: GuestPlan, workspace: Workspace) -> Iterator[GuestTge
 
 
 def _connected(path: Path) -> GuestClient:
-    try:
+    with ComponentError.if_refused("no connection to tgen in its guest"):
         return GuestClient.connect(path, ANSWER_S)
-    except OSError as error:
-        raise ComponentError(
-            "no connection to tgen in its guest", why=error.strerror or str(error)
-        ) from error
 
 
 def _fix(why: str) -> str | None:
