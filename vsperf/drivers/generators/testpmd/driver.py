@@ -294,11 +294,10 @@ class TestpmdGenerator(Unmeasured):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pinned = None if spec.cpus is None else spec.cpus.cpus
         programs = 1 if spec.mode == "flowgen" else 2
         memory = programs * Design(case, spec, ()).rings.memory_mb * MEGABYTE
         return Needs(
-            cpus=(CpuNeed(ROLE, spec.threads, pinned=pinned),),
+            cpus=(CpuNeed.of(ROLE, spec.cpus, spec.threads),),
             hugepage_bytes=memory if spec.hugepages else 0,
         )
 

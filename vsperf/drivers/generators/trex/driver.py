@@ -267,8 +267,7 @@ class TrexGenerator(Unmeasured):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = spec_of(case)
-        pinned = None if spec.cpus is None else spec.cpus.cpus
-        return Needs(cpus=(CpuNeed(ROLE, 1, pinned=pinned, busy=spec.starts),))
+        return Needs(cpus=(CpuNeed.of(ROLE, spec.cpus, busy=spec.starts),))
 
     def plan(
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement

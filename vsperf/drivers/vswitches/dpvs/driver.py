@@ -481,12 +481,11 @@ class Dpvs(VSwitch):
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         check_ends(case)
-        workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
         main = spec.main_cpu
         master = () if main is None else (CpuNeed(MAIN_ROLE, 1, busy=False, pinned=(main,)),)
         memory = Design(case, spec, Placement()).memory_mb
         return Needs(
-            cpus=(CpuNeed(PMD_ROLE, spec.worker_count, pinned=workers), *master),
+            cpus=(CpuNeed.of(PMD_ROLE, spec.worker_cpus, spec.workers), *master),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )
 

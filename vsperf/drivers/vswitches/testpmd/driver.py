@@ -191,12 +191,11 @@ class TestpmdSwitch(VSwitch):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
         main = None if spec.main_cpu is None else (spec.main_cpu,)
         memory = spec.memory or Design(case, spec).rings.memory_mb
         return Needs(
             cpus=(
-                CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
+                CpuNeed.of(PMD_ROLE, spec.pmd_cpus, spec.pmds),
                 CpuNeed(MAIN_ROLE, 1, busy=False, pinned=main),
             ),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,

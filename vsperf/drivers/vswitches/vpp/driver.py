@@ -292,11 +292,10 @@ class Vpp(VSwitch):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
         main = None if spec.main_cpu is None else (spec.main_cpu,)
         return Needs(
             cpus=(
-                CpuNeed(WORKER_ROLE, spec.worker_count, pinned=workers),
+                CpuNeed.of(WORKER_ROLE, spec.worker_cpus, spec.worker_count),
                 CpuNeed(MAIN_ROLE, 1, busy=False, pinned=main),
             ),
             hugepage_bytes=hugepage_bytes(spec, ports_of(case, spec)),

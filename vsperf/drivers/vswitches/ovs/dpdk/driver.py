@@ -446,13 +446,11 @@ class OvsDpdk(VSwitch):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
         memory = memory_mb(spec, ports_of(case, spec))
-        main = None if spec.main_cpus is None else spec.main_cpus.cpus
         return Needs(
             cpus=(
-                CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
-                CpuNeed(MAIN_ROLE, len(main) if main else 1, busy=False, pinned=main),
+                CpuNeed.of(PMD_ROLE, spec.pmd_cpus, spec.pmds),
+                CpuNeed.of(MAIN_ROLE, spec.main_cpus, busy=False),
             ),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )

@@ -321,7 +321,8 @@ class Ovs(VSwitch):
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         design = PlainDesign(case, spec, Placement())
-        forwarding, main = _need(PMD_ROLE, spec.cpus), _need(MAIN_ROLE, spec.main_cpus, busy=False)
+        forwarding = CpuNeed.of(PMD_ROLE, spec.cpus)
+        main = CpuNeed.of(MAIN_ROLE, spec.main_cpus, busy=False)
         if not design.userspace:
             return Needs(cpus=(main,))
         return Needs(cpus=(forwarding, main) if design.polls else (forwarding,))
@@ -342,11 +343,6 @@ class Ovs(VSwitch):
         if not design.userspace:
             require_datapath()
         return deployed(design, workspace)
-
-
-def _need(role: str, pinned: CpuSet | None, *, busy: bool = True) -> CpuNeed:
-    cpus = None if pinned is None else pinned.cpus
-    return CpuNeed(role, len(cpus) if cpus else 1, busy=busy, pinned=cpus)
 
 
 def _spec_of(case: CaseSpec) -> OvsSpec:
