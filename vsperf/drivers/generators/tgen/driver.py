@@ -255,15 +255,8 @@ class TgenSession:
         return self.tgen.round_trip_ns(cpus)
 
     def facts(self) -> dict[str, Any]:
-        hello = self.tgen.hello
-        known: dict[str, Any] = {
-            key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
-        }
-        if self.replay is not None:
-            known["replay"] = self.replay.facts()
-        place = self.tgen.facts()
-        known |= self.late_facts()
-        return {**place, **known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
+        replay = {} if self.replay is None else {"replay": self.replay.facts()}
+        return {**self.tgen.facts(), **replay, **self.late_facts()}
 
     def late_facts(self) -> dict[str, Any]:
         return {"tsc": self.tsc.facts()}

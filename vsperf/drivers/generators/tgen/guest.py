@@ -315,7 +315,7 @@ class GuestTgen(Tgen):
         found = {} if self.guest is None else {"place": "vm", **self.guest.facts()}
         if self.began is not None:
             found["clock"] = Drift.between(self.began, self.read_clock()).facts()
-        return found
+        return {**found, **super().facts()}
 
     def other_sources(self) -> NotReadyError | None:
         about = super().other_sources()
