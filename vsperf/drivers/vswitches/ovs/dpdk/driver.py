@@ -7,7 +7,6 @@ that moment it has nothing left for the port that connects, which then fails.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -17,19 +16,17 @@ from pydantic import Field, model_validator
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.settings import reading, require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, wire_of
-from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
+from vsperf.drivers.vswitches.base import wire_of
+from vsperf.drivers.vswitches.ovs.bringup import OvsSwitch
 from vsperf.drivers.vswitches.ovs.layout import (
     AFXDP,
     LARGEST_USUAL_MTU,
     RING_FRAMES,
-    SOCKETS,
     SwitchPort,
     mtu_request,
 )
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits, word
 from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
-from vsperf.drivers.vswitches.ovs.running import RunningOvs
 from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
@@ -43,9 +40,7 @@ from vsperf.drivers.vswitches.ports import (
 )
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.threads import Polling
-from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
 from vsperf.records import threads
 from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
@@ -434,14 +429,12 @@ def socket_memory(memory_mb: int, placement: Placement) -> str:
     return ",".join(str(memory_mb if node in nodes else 0) for node in range(max(nodes) + 1))
 
 
-class OvsDpdk(VSwitch):
+class OvsDpdk(OvsSwitch):
     """Deploys Open vSwitch with its userspace datapath on DPDK."""
 
     kind = "ovs-dpdk"
     summary = "Open vSwitch with DPDK, a private instance beside any other"
     Spec = OvsDpdkSpec
-    sockets = SOCKETS
-    wants = POLLING_SWITCH | {Want.TAPS}
     checks = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
@@ -455,13 +448,5 @@ class OvsDpdk(VSwitch):
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )
 
-    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
-        return planned(DpdkDesign(case, _spec_of(case), placement))
-
-    def require(self, case: CaseSpec) -> None:
-        required(DpdkDesign(case, _spec_of(case), Placement()))
-
-    def start(
-        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> AbstractContextManager[RunningOvs]:
-        return deployed(DpdkDesign(case, _spec_of(case), placement), workspace)
+    def design(self, case: CaseSpec, placement: Placement) -> Design:
+        return DpdkDesign(case, _spec_of(case), placement)
