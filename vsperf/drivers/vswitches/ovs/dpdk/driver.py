@@ -22,12 +22,12 @@ from vsperf.drivers.vswitches.ovs.layout import (
     AFXDP,
     LARGEST_USUAL_MTU,
     RING_FRAMES,
+    OvsSettings,
     SwitchPort,
     mtu_request,
 )
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits, word
 from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
