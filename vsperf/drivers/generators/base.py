@@ -263,6 +263,11 @@ class ConnectsSession(Protocol):
         """Open connections, wait for the end of each, and say what became of them."""
 
 
+def no_frames(what: str, fix: str) -> ComponentError:
+    """Return the error of who opens connections, and is asked for frames."""
+    return ComponentError(what, why="it opens connections", fix=fix)
+
+
 class TrafficGenerator(Protocol):
     """Drives one kind of generator."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from vsperf.config.abilities import Ability, Capabilities
 from vsperf.config.case import CaseSpec
@@ -20,6 +20,7 @@ from vsperf.drivers.generators.base import (
     OnSample,
     TrialRequest,
     Unmeasured,
+    no_frames,
 )
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dperf.answer import (
@@ -257,7 +258,10 @@ class DperfSession:
     ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        _no_frames()
+        raise no_frames(
+            "dperf sends no frames of its own",
+            "--generator tgen, or a testcase whose method opens connections",
+        )
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
         self._require_open()
@@ -457,11 +461,3 @@ def _require_running(one: Running) -> None:
     """Raise `ComponentError` where it ended: a part that died is otherwise taken for the switch."""
     if (how := one.program.failure()) is not None:
         raise ComponentError(f"{one.program.name} {how}")
-
-
-def _no_frames() -> NoReturn:
-    raise ComponentError(
-        "dperf sends no frames of its own",
-        why="it opens connections",
-        fix="--generator tgen, or a testcase whose method opens connections",
-    )
