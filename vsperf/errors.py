@@ -7,7 +7,8 @@ vsperf, or of a driver of another package, and ends with exit code 70.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -106,6 +107,17 @@ class VsperfError(Exception):
     ) -> None:
         super().__init__(what)
         self.problems: tuple[Problem, ...] = (Problem(what, where, why, fix),)
+
+    @classmethod
+    @contextmanager
+    def if_refused(
+        cls, what: str, *, where: Location | None = None, fix: str | None = None
+    ) -> Iterator[None]:
+        """Raise such an error where the system refuses what is done within, with its words."""
+        try:
+            yield
+        except OSError as error:
+            raise cls(what, where=where, why=error.strerror or str(error), fix=fix) from error
 
     @property
     def with_why(self) -> str:

@@ -29,8 +29,13 @@ from switch_cases import started
 
 from vsperf.config.connections import Protocol
 from vsperf.drivers.generators.base import ConnectionEnd, ConnectionEnds, ConnectionsRequest
-from vsperf.drivers.vswitches.nftables.driver import IPV4_FAMILY, NESTED, NETFILTER, RunningRouter
-from vsperf.drivers.vswitches.nftables.layout import TABLE
+from vsperf.drivers.vswitches.nftables.driver import (
+    IPV4_FAMILY,
+    NESTED,
+    NETFILTER,
+    TABLE,
+    RunningRouter,
+)
 from vsperf.errors import ComponentError, DiedError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netlink import attributes, dump

@@ -26,8 +26,7 @@ from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     ConnectsSession,
 )
-from vsperf.drivers.vswitches.nftables.driver import RunningRouter
-from vsperf.drivers.vswitches.nftables.layout import TABLE
+from vsperf.drivers.vswitches.nftables.driver import TABLE, RunningRouter
 from vsperf.errors import ExitCode
 from vsperf.host.netns import entering
 from vsperf.methods.connections import ConnectionsAsked

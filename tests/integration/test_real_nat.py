@@ -9,7 +9,7 @@ from leave_no_trace import networks
 from real_runs import Place, fixture_calibrations, fixture_place
 from vpp_cases import vpp_words
 
-from vsperf.drivers.vswitches.nftables.layout import Nft
+from vsperf.drivers.vswitches.nftables.driver import Nft
 from vsperf.errors import ExitCode
 from vsperf.records.connections import ConnectionTrial
 

@@ -37,8 +37,8 @@ from vsperf.drivers.programs.wrk2.driver import Wrk2Spec
 from vsperf.drivers.vswitches.base import Filters, Rules
 from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
 from vsperf.drivers.vswitches.ipvs.driver import IpvsSpec
-from vsperf.drivers.vswitches.linux_bridge.layout import LinuxBridgeSpec
-from vsperf.drivers.vswitches.nftables.layout import NftablesSpec
+from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridgeSpec
+from vsperf.drivers.vswitches.nftables.driver import NftablesSpec
 from vsperf.drivers.vswitches.none import NoSwitchSpec
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.plain.driver import OvsSpec

@@ -22,9 +22,8 @@ from search_models import case_of
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
-from vsperf.cli.notes import notes
 from vsperf.cli.output import say
-from vsperf.cli.tables import print_summary
+from vsperf.cli.tables import notes, print_summary
 from vsperf.cli.terminal import PlainConsole, between_words
 from vsperf.cli.vnf_shell import HARMLESS, PLAIN, Words
 from vsperf.errors import ExitCode

@@ -237,9 +237,9 @@ def test_memory_grows_with_what_takes_it_and_comes_from_hugepages_unless_told_ot
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"connections": 200_000}, "200,000 is no power of 2"),
+        ({"connections": 200_000}, "200,000 is no power of two"),
         ({"connections": 65_536}, "greater than or equal to 131072"),
-        ({"ring": 1_000}, "1,000 is no power of 2"),
+        ({"ring": 1_000}, "1,000 is no power of two"),
         ({"mode": "nat", "local_addresses": 2}, "servers see no address of DPVS"),
         ({"worker_cpus": "1-17"}, "16 queues of a port at most"),
         ({"workers": 2, "worker_cpus": "1"}, "workers is 2"),

@@ -18,7 +18,7 @@ import pytest
 from simulated_cases import simulated_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.programs.base import Rendezvous, Said, Told
+from vsperf.drivers.programs.base import Rendezvous, Said, Told, in_steps
 from vsperf.drivers.programs.irtt.driver import IRTT, Irtt, IrttSpec, packets_of
 from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
@@ -273,3 +273,9 @@ def test_one_that_is_not_there_says_how_to_get_it_or_to_name_another() -> None:
         Irtt().find(case(path="/nowhere/irtt"))
     (problem,) = raised.value.problems
     assert "apt-get install irtt, or name one: --set probe.path=PATH" in (problem.fix or "")
+
+
+def test_each_is_counted_in_the_part_of_the_time_in_which_it_ended() -> None:
+    parts = in_steps([0, 250 * MS - 1, 250 * MS, 700 * MS], 600 * MS)
+    assert [(one.began_ns, one.amount) for one in parts] == [(0, 2), (250 * MS, 1), (500 * MS, 1)]
+    assert parts[-1].ended_ns == 600 * MS, "what ended afterwards is in the last one, too"

@@ -15,13 +15,16 @@ from switch_cases import switch_case
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import servers_of
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.nftables.driver import Nftables, Tracking, counted_in, tracking_in
-from vsperf.drivers.vswitches.nftables.layout import (
+from vsperf.drivers.vswitches.nftables.driver import (
     NO_IDLE_RULES,
     Design,
+    Nftables,
     NftablesSpec,
+    Tracking,
+    counted_in,
     idle_rules,
     sysctls,
+    tracking_in,
 )
 from vsperf.errors import UsageError
 from vsperf.records.run import shown

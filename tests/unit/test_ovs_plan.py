@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from qemu_cases import PVP, qemu_spec
 
 from vsperf.drivers.vswitches.base import SwitchPlan
-from vsperf.drivers.vswitches.ovs.bringup import check
+from vsperf.drivers.vswitches.ovs.bringup import check, require_datapath
 from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdk, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.parse import PortStatistics
-from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, OvsSpec, ports_of, require_datapath
+from vsperf.drivers.vswitches.ovs.plain.driver import Ovs, OvsSpec, ports_of
 from vsperf.drivers.vswitches.ovs.programs import find_programs, planned_programs
 from vsperf.drivers.vswitches.ovs.running import Unseen, switch_counters
 from vsperf.errors import NotReadyError, UsageError

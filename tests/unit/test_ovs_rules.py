@@ -15,9 +15,8 @@ from switch_cases import PVP, PVPV, driver_of, switch_case
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import flows_between, hosts, link_ip, link_mac
 from vsperf.drivers.vswitches.ovs.dpdk.driver import OvsDpdkSpec, ports_of
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.layout import OvsSettings, SwitchPort
 from vsperf.drivers.vswitches.ovs.rules import rule_count, rules, shown_rules
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.errors import UsageError
 
 

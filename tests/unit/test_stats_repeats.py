@@ -24,7 +24,7 @@ from vsperf.analysis.repeats import (
     taken_together,
 )
 from vsperf.analysis.summary import CaseRow, lossless_frames
-from vsperf.cli.notes import notes
+from vsperf.cli.tables import notes
 from vsperf.output.case_tables import repeats_table, rests_on
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.unit import Unit

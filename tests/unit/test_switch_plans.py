@@ -24,8 +24,7 @@ from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
 from vsperf.drivers.vswitches.ipvs.driver import Ipvs
 from vsperf.drivers.vswitches.kernel_ports import NOBODY, counted, needs_of
-from vsperf.drivers.vswitches.linux_bridge.driver import LinuxBridge
-from vsperf.drivers.vswitches.linux_bridge.layout import Design, LinuxBridgeSpec
+from vsperf.drivers.vswitches.linux_bridge.driver import Design, LinuxBridge, LinuxBridgeSpec
 from vsperf.drivers.vswitches.nftables.driver import Nftables
 from vsperf.drivers.vswitches.none import NoSwitch
 from vsperf.drivers.vswitches.ports import Place

@@ -252,7 +252,7 @@ def test_the_word_of_all_switches_for_forwarding_is_understood(
         ({"flows": "l2", "learn": True}, "contradict"),
         ({"worker_cpus": "2", "main_cpu": 2}, "both name CPU 2"),
         ({"workers": 1, "worker_cpus": "2,3"}, "workers is 1, but worker_cpus names 2"),
-        ({"ring": 1000}, "1000 is no power of 2"),
+        ({"ring": 1000}, "1,000 is no power of two"),
         ({"routes": 10}, "xconnect has none"),
         ({"filters": 3}, "puts no filters into VPP"),
     ],

@@ -95,24 +95,21 @@ def options(about: str | None, example: str, **chosen: Option) -> argparse.Argum
     return parser
 
 
-def wanted(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """Return what was asked for; what was not is as usual, or short."""
-    found = parser.parse_args()
-    for name, option in found.chosen.items():
-        if getattr(found, name) is None:
-            setattr(found, name, option.short if found.short else option.usual)
-    return found
-
-
 def say(text: str) -> None:
     """Say at once what is done or was found."""
     print(text, flush=True)
 
 
-def carry_out(measure: Callable[[], Ratio]) -> None:
-    """Measure and print the ratio."""
+def carry_out(
+    parser: argparse.ArgumentParser, measure: Callable[[argparse.Namespace], Ratio]
+) -> None:
+    """Measure what was asked for, as usual or short where nothing was, and print the ratio."""
+    found = parser.parse_args()
+    for name, option in found.chosen.items():
+        if getattr(found, name) is None:
+            setattr(found, name, option.short if found.short else option.usual)
     with ending_orderly():
-        say(measure().text)
+        say(measure(found).text)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, far, now, shares
 from coverage_world import World, carried, met, threads
 from reread import answers
@@ -184,8 +184,7 @@ def main() -> None:
     parser.add_argument("--search", action="append", choices=list(SEARCHES))
     parser.add_argument("--kept", action="store_true", help="search nothing: print what is known")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where it is kept")
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 NAMES = 2 + max(len(one.name) for one in MODELS)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
+from common import Option, Ratio, carry_out, options, say, vsperf_run
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.document import document_model
@@ -35,8 +35,7 @@ def main() -> None:
         rounds=Option(1, 1, "how often"),
     )
     parser.add_argument("folders", nargs="*", metavar="FOLDER", type=Path, help="of a finished run")
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from made_runs import many, simulated
 
 from vsperf.records.files.folders import RECORDS
@@ -36,8 +36,7 @@ def main() -> None:
         trials=Option(100, 50, "per case"),
         rounds=Option(3, 3, "times that the index is made and brought up to date"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

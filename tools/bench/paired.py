@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from paired_models import FASTEST_FPS, MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.methods.paired import PairedTurns
@@ -98,8 +98,7 @@ def main() -> None:
     parser.add_argument("--metric", choices=names, default="rate", help="what is compared")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions are noted")
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -20,7 +20,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from paired_kept import Kept, Made, busily, kept_in, list_of
 
 from vsperf.errors import ComponentError
@@ -83,8 +83,7 @@ def main() -> None:
     parser.add_argument("--switch", default="kind: ovs-dpdk", help="its settings, as YAML")
     parser.add_argument("--rival", help="the settings that a rival has beside those")
     parser.add_argument("more", nargs="*", metavar="-- MORE", help="arguments of vsperf run")
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

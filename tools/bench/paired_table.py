@@ -20,7 +20,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from paired_kept import Kept, Made, kept_in, list_of
 
 from vsperf.quantities.human import human_fps, human_interval, human_seconds
@@ -116,8 +116,7 @@ def main() -> None:
     about = "its settings, as YAML; repeatable, the first is held against itself, too"
     parser.add_argument("--switch", action="append", help=about)
     parser.add_argument("more", nargs="*", metavar="-- MORE", help="arguments of vsperf run")
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, vsperf_run, wanted
+from common import Option, Ratio, carry_out, options, say, vsperf_run
 
 EXAMPLE = "tools/bench/real_run.py --testcase pvp_tput -- --vnf process --set traffic.frame_size=64"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -40,8 +40,7 @@ def main() -> None:
         __doc__, EXAMPLE, testcase=Option("phy2phy_tput", "phy2phy_smoke", "what is run")
     )
     parser.add_argument("more", nargs="*", metavar="-- MORE", help="arguments of vsperf run")
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from made_runs import many, simulated
 
 from vsperf.errors import ComponentError
@@ -45,8 +45,7 @@ def main() -> None:
         cases=Option(1000, 120, "of the large run"),
         trials=Option(100, 20, "of each of its cases"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -541,9 +541,8 @@ def main() -> None:
     """Print each answer that differs."""
     parser = options(__doc__, EXAMPLE)
     about = "a run, or a folder that holds some; without any, the golden runs of this checkout"
-    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help=about)
-    found = parser.parse_args()
-    carry_out(lambda: measure(found.runs or [GOLDEN]))
+    parser.add_argument("runs", nargs="*", type=Path, default=[GOLDEN], metavar="RUN", help=about)
+    carry_out(parser, lambda found: measure(found.runs))
 
 
 def measure(paths: Sequence[Path]) -> Ratio:

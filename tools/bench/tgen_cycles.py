@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
+from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus
 from testpmd import flowgen, next_rates
 
 from vsperf.drivers.generators.tgen.byhand import at_hand
@@ -34,8 +34,7 @@ def main() -> None:
         streams=Option(32, 32, "of tgen, beside a single one"),
         cpu=Option(two_cpus()[1], two_cpus()[1], "of the thread that sends"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus, wanted
+from common import Option, Ratio, carry_out, hugepages, options, say, two_cpus
 
 from vsperf.drivers.generators.tgen.byhand import (
     Sending,
@@ -40,8 +40,7 @@ def main() -> None:
         port=Option("net_ring0", "net_ring0", "device of DPDK whose frames come back"),
         cpu=Option(two_cpus()[1], two_cpus()[1], "of the thread that sends"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, until, wanted
+from common import Option, Ratio, carry_out, options, say, until
 from testpmd import flowgen
 
 from vsperf.cli.selection import load
@@ -77,8 +77,7 @@ def main() -> None:
         rounds=Option(5, 3, "turns of both per case"),
         seconds=Option(3.0, 1.0, "how long each sends"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

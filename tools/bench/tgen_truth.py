@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import Option, Ratio, carry_out, options, say, wanted
+from common import Option, Ratio, carry_out, options, say
 from needs import require_reference_dut
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
@@ -73,8 +73,7 @@ def main() -> None:
         frames=Option(1e8, 1e6, "of each stream, both directions together"),
         rounds=Option(1, 1, "times that each delay is read"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common import Option, Ratio, carry_out, options, say, two_cpus, wanted
+from common import Option, Ratio, carry_out, options, say, two_cpus
 from needs import VETH, require_programs
 
 from vsperf import waits
@@ -62,8 +62,7 @@ def main() -> None:
         rounds=Option(3, 1, "turns of both per rate"),
         seconds=Option(5.0, 1.0, "how long each sends"),
     )
-    found = wanted(parser)
-    carry_out(lambda: measure(found))
+    carry_out(parser, measure)
 
 
 def measure(found: argparse.Namespace) -> Ratio:

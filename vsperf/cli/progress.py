@@ -68,9 +68,6 @@ class Progress(AbstractContextManager["Progress"]):
     def __call__(self, event: Event) -> None:
         """Take in one event."""
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Stop showing."""
 

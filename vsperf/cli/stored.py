@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +57,11 @@ def in_results(folder: Path) -> tuple[str, ...]:
 def json_option(command: F) -> F:
     """Add the option for machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def say_json(found: Any) -> None:
+    """Print what `--json` asks for."""
+    click.echo(json.dumps(found, indent=2))
 
 
 def say_of(*headers: RunHeader) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from operator import itemgetter
 
-import click
 from rich.text import Text
 
 from vsperf.analysis.collected import digest
 from vsperf.analysis.why import Measured, Sentence, Verdict, explain, headline
 from vsperf.analysis.why_connections import why_connections
 from vsperf.analysis.why_programs import why_programs
+from vsperf.cli.stored import say_json
 from vsperf.cli.tables import console, print_label
 from vsperf.errors import UsageError
 from vsperf.records.asked import Asked
@@ -62,7 +61,7 @@ def show_why(run: RunView, case: CaseView, *, as_json: bool) -> None:
     """Print why a case came to no more, what was full first."""
     first, sentences = why(run, case)
     if as_json:
-        click.echo(json.dumps(_as_data(first, sentences), indent=2))
+        say_json(_as_data(first, sentences))
         return
     out = console()
     print_label(out, simulated=run.header.simulated)

@@ -34,10 +34,10 @@ Counted = _Counted()
 """Of an integer: takes 20k and 1M, too, as flows do; what is kept is the number."""
 
 
-def _power_of_two(ring: int) -> int:
-    if ring & (ring - 1):
-        raise ValueError(f"{ring} is no power of two, such as 256, 512 or 1024")
-    return ring
+def _power_of_two(size: int) -> int:
+    if size & (size - 1):
+        raise ValueError(f"{size:,} is no power of two, such as 256, 512 or 1024")
+    return size
 
 
 PowerOfTwo = AfterValidator(_power_of_two)

@@ -138,12 +138,8 @@ class Place:
 
     def counts(self) -> DeviceCounts:
         """Return what its device has counted so far; `ComponentError` where it is gone."""
-        try:
+        with ComponentError.if_refused(f"the place at {self.link} is gone"):
             text = within(self.network, OWN_DEVICES.read_text)
-        except OSError as error:
-            raise ComponentError(
-                f"the place at {self.link} is gone", why=error.strerror or str(error)
-            ) from error
         for line in text.splitlines():
             name, _, rest = line.partition(":")
             if name.strip() == self.device:
@@ -281,13 +277,8 @@ class Places:
         for link, place in self.by_link.items():
             others = [other for other in self.case.topology.links if other != link]
             known = {place_ip(self.case, other): place_mac(self.case, other) for other in others}
-            try:
+            with ComponentError.if_refused(f"the place at {link} cannot be given its address"):
                 device = place.join(self.case, known, offloads=offloads)
-            except OSError as error:
-                raise ComponentError(
-                    f"the place at {link} cannot be given its address",
-                    why=error.strerror or str(error),
-                ) from error
             told = self.offloads[link] = dict(device.offloads)
             self.speeds_bps[link] = device.speed_bps
             if told and (against := against_offloads(told, on=offloads)):

@@ -72,12 +72,8 @@ class Console:
     def say(self, *commands: str) -> None:
         """Have commands carried out, one after the other."""
         text = "".join(f"{command}\n" for command in commands).encode()
-        try:
+        with ComponentError.if_refused("testpmd takes no more commands"):
             written = os.write(self.descriptor, text)
-        except OSError as error:
-            raise ComponentError(
-                "testpmd takes no more commands", why=error.strerror or str(error)
-            ) from error
         if written < len(text):
             raise ComponentError("testpmd does not read its commands", why="the pipe is full")
 

@@ -10,9 +10,10 @@ import re
 import socket
 import time
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from vsperf.dpdk.command import PROGRAM
 from vsperf.errors import ComponentError, NotReadyError
@@ -231,7 +232,7 @@ ANSWER_S = 2.0
 LARGEST_ANSWER = 65_536
 
 
-class Telemetry:
+class Telemetry(AbstractContextManager["Telemetry"]):
     """A connection; whatever goes wrong with it is an OSError."""
 
     def __init__(self, path: Path) -> None:
@@ -250,9 +251,6 @@ class Telemetry:
         """Return the answer to a command, such as `/ethdev/stats,0`."""
         self.socket.send(command.encode())
         return self._receive().get(command.partition(",")[0])
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.socket.close()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from vsperf.config.abilities import EVERYTHING, Capabilities
 from vsperf.config.base import DriverSpec
@@ -117,9 +117,9 @@ def _refuse_outer_nics(spec: CaseSpec) -> None:
 class NoGenerator(Unmeasured):
     """Takes the place of a generator that is not deployed."""
 
-    kind: ClassVar[str] = "none"
-    summary: ClassVar[str] = "no generator: one of the user's own is plugged in"
-    Spec: ClassVar[type[DriverSpec]] = DriverSpec
+    kind = "none"
+    summary = "no generator: one of the user's own is plugged in"
+    Spec = DriverSpec
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return EVERYTHING  # whoever plugs one in knows what it can do

@@ -117,19 +117,15 @@ def _driver_problem(nic: Nic, roots: Roots) -> Problem | None:
 
 def _bind(address: str, driver: str, sysfs: Path) -> None:
     device = sysfs / "devices" / address
-    try:
+    with ComponentError.if_refused(
+        f"cannot bind {address} to {driver}", fix="run as root; `dmesg` has the kernel's own words"
+    ):
         (device / "driver_override").write_text(driver)
         if (device / "driver").exists():
             (device / "driver" / "unbind").write_text(address)
         _wait_for(device, None)
         (sysfs / "drivers_probe").write_text(address)
         _wait_for(device, driver)
-    except OSError as error:
-        raise ComponentError(
-            f"cannot bind {address} to {driver}",
-            why=error.strerror or str(error),
-            fix="run as root; `dmesg` has the kernel's own words",
-        ) from error
 
 
 def _wait_for(device: Path, driver: str | None) -> None:

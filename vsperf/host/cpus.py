@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from vsperf.host.files import Roots, cpu_list, integer
+from vsperf.quantities.units import CpuSet
 
 LAST_LEVEL = 3
 """The least level of a cache that several cores share; the others are a core's own."""
@@ -75,6 +77,12 @@ class CpuNeed:
     """For a load that disturbs another part: where it is placed when all parts have their CPUs."""
     apart_from: str = ""
     """Of one that sleeps: a role whose CPUs it does not share, whichever others it has to."""
+
+    @classmethod
+    def of(cls, role: str, chosen: CpuSet | None, count: int = 1, *, busy: bool = True) -> Self:
+        """Return as many as a user chose, and these; so many where nobody chose any."""
+        cpus = None if chosen is None else chosen.cpus
+        return cls(role, len(cpus) if cpus else count, busy, cpus)
 
 
 @dataclass(frozen=True, slots=True)

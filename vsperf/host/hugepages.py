@@ -52,14 +52,11 @@ class HostMemory:
         """
         path = self.ledger(pool)
         require_own(path.parent)
-        try:
+        with LeftBehindError.if_refused(
+            "it cannot be told which hugepages other runs count on, and how many were added",
+            fix=f"let no run go on, remove {path}, then: vsperf clean",
+        ):
             return Ledger.of(path, pool)
-        except OSError as error:
-            raise LeftBehindError(
-                "it cannot be told which hugepages other runs count on, and how many were added",
-                why=error.strerror or str(error),
-                fix=f"let no run go on, remove {path}, then: vsperf clean",
-            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,18 +259,15 @@ def _claim(
 
 def _write_first(ledger: Ledger, path: Path, pool: Pool) -> Ledger:
     """Write a ledger down in a folder that whoever leaves it last removes."""
-    try:
+    with NotReadyError.if_refused(
+        f"cannot write down in {path} which hugepages this run counts on",
+        fix=f"remove {path}, or run as its owner",
+    ):
         for _ in range(ATTEMPTS):
             with suppress(FileNotFoundError):  # others come and go at this moment
                 make_root(path.parent)
                 return ledger.write(path, pool)
         return ledger.write(path, pool)
-    except OSError as error:
-        raise NotReadyError(
-            f"cannot write down in {path} which hugepages this run counts on",
-            why=error.strerror or str(error),
-            fix=f"remove {path}, or run as its owner",
-        ) from error
 
 
 def _require(pool: Pool, pages: int, host: HostMemory) -> None:

@@ -22,15 +22,12 @@ def private_network(workspace: Workspace, of: str = "") -> Iterator[str]:
     """
     name = f"{workspace.name}-{of}" if of else workspace.name
     with workspace.undoing(RemoveNetwork(name=name)):
-        try:
+        with NotReadyError.if_refused(
+            f"cannot make a network namespace in {FOLDER}",
+            fix="run vsperf with sudo; in a container, with the rights to mount and to "
+            "administer networks",
+        ):
             make_namespace(name)
-        except OSError as error:
-            raise NotReadyError(
-                f"cannot make a network namespace in {FOLDER}",
-                why=error.strerror or str(error),
-                fix="run vsperf with sudo; in a container, with the rights to mount and to "
-                "administer networks",
-            ) from error
         yield name
 
 

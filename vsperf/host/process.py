@@ -234,24 +234,23 @@ def _also_by_number(workspace: Workspace, pid: int, started: int | None) -> Iter
 def _start(
     argv: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path
 ) -> subprocess.Popen[bytes]:
-    try:
-        with log.open("ab") as file:
-            return subprocess.Popen(  # noqa: S603 - an argument vector of our own
-                list(argv),
-                executable=program_path(argv[0], environment),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=dict(environment),
-                start_new_session=True,  # Ctrl-C is for vsperf, which then stops it in order
-            )
-    except OSError as error:
-        raise NotReadyError(
+    with (
+        NotReadyError.if_refused(
             f"{argv[0]} cannot be started",
-            why=error.strerror or str(error),
             fix="`vsperf doctor` says which programs are missing, and which packages have them",
-        ) from error
+        ),
+        log.open("ab") as file,
+    ):
+        return subprocess.Popen(  # noqa: S603 - an argument vector of our own
+            list(argv),
+            executable=program_path(argv[0], environment),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,  # Ctrl-C is for vsperf, which then stops it in order
+        )
 
 
 def _wait_until(

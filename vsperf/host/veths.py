@@ -54,19 +54,19 @@ def joined(name: str, workspace: Workspace, *, mtu: int, far: FarEnd) -> None:
 
     One end is here, up and silent, and the other one in its network, down.
     """
-    try:
-        with far._told() as far_end, routes() as found:
-            found.link("add", ifname=name, kind="veth", mtu=mtu, peer=far_end)
-            index = socket.if_nametoindex(name)
-            with suppress(OSError):  # a help for people, and no more
-                found.link("set", index=index, ifalias=workspace.name)
-            found.link("set", index=index, arp=False, state="up")
-    except OSError as error:
-        raise NotReadyError(
+    with (
+        NotReadyError.if_refused(
             f"cannot make the pair of devices {name}, which joins a place to the switch",
-            why=error.strerror or str(error),
             fix="run vsperf with sudo, on a kernel with veth (CONFIG_VETH, modprobe veth)",
-        ) from error
+        ),
+        far._told() as far_end,
+        routes() as found,
+    ):
+        found.link("add", ifname=name, kind="veth", mtu=mtu, peer=far_end)
+        index = socket.if_nametoindex(name)
+        with suppress(OSError):  # a help for people, and no more
+            found.link("set", index=index, ifalias=workspace.name)
+        found.link("set", index=index, arp=False, state="up")
 
 
 def handed(name: str, *, far: FarEnd) -> None:
@@ -77,12 +77,12 @@ def handed(name: str, *, far: FarEnd) -> None:
     before would take it for one of its own network that is down, as OVS does, and send nothing to
     it.
     """
-    try:
-        with far._told() as there, routes() as found:
-            found.link("set", index=socket.if_nametoindex(name), **there)
-    except OSError as error:
-        raise NotReadyError(
+    with (
+        NotReadyError.if_refused(
             f"the device {name} cannot be given to a place",
-            why=error.strerror or str(error),
             fix="run vsperf with sudo; or have pairs of devices: --set vswitch.ports=packet",
-        ) from error
+        ),
+        far._told() as there,
+        routes() as found,
+    ):
+        found.link("set", index=socket.if_nametoindex(name), **there)

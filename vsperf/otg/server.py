@@ -314,14 +314,11 @@ def listening(
     address: tuple[str, int], generator: Generator, password: str | None = None
 ) -> Iterator[OtgServer]:
     """Listen for requests until the context is left; `serve` answers them."""
-    try:
+    with NotReadyError.if_refused(
+        f"cannot listen on {address[0]}:{address[1]}",
+        fix="choose another --listen ADDRESS:PORT; port 0 takes a free one",
+    ):
         server = OtgServer(address, generator, password)
-    except OSError as error:
-        raise NotReadyError(
-            f"cannot listen on {address[0]}:{address[1]}",
-            why=error.strerror or str(error),
-            fix="choose another --listen ADDRESS:PORT; port 0 takes a free one",
-        ) from error
     with server:
         yield server
 

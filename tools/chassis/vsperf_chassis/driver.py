@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import ClassVar
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import Unmeasured
 from vsperf.drivers.generators.directions import check_directions
@@ -41,9 +40,6 @@ burst.
 class ChassisGenerator(Unmeasured):
     """A generator whose ports are in a chassis."""
 
-    kind: ClassVar[str]
-    summary: ClassVar[str]
-    Spec: ClassVar[type[DriverSpec]]
     who: ClassVar[str]
     """What it is called in sentences."""
     rest_s: ClassVar[float]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_baseline, complete_run, json_option, results_option
+from vsperf.cli.stored import complete_baseline, complete_run, json_option, results_option, say_json
 from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.table import Table, columns
@@ -58,7 +57,7 @@ def list_command(results: Path, as_json: bool) -> int:
             {"name": one.name, "run": one.run, "set_at": one.set_at, "there": one.there}
             for one in found
         ]
-        click.echo(json.dumps(rows, indent=2))
+        say_json(rows)
     elif found:
         gone = ("", "the run is gone")
         cells = tuple(

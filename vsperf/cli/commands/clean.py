@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 import click
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.errors import ExitCode, UsageError
 from vsperf.host.dead import dead_deployments, dead_elsewhere
 from vsperf.host.hugepages import remainders
@@ -92,7 +91,7 @@ def command(dry_run: bool, forget: tuple[str, ...], results: Path, as_json: bool
         if not as_json:
             _print(row, dry_run)
     if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
+        say_json([asdict(row) for row in rows])
     elif not rows:
         click.echo("nothing is left behind")
     for one in dead_elsewhere(trusted_folders()):

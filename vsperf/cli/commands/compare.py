@@ -172,16 +172,12 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
+    with RecordingError.if_refused(
+        f"{output} cannot be written", fix="choose another file with -o"
+    ):
         with written(output) as file:
             file.write(text.encode())
         say(f"comparison: {output}", err=True)
-    except OSError as error:
-        raise RecordingError(
-            f"{output} cannot be written",
-            why=error.strerror or str(error),
-            fix="choose another file with -o",
-        ) from error
 
 
 def _print(found: Comparison, only_changed: bool, limit: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Console
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import complete_testcase, load, overrides_cases
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_table
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.loader import Request
@@ -74,7 +73,7 @@ def command(
             if keep:
                 found.workspace.keep()
             if as_json:
-                click.echo(json.dumps(_as_json(found, with_generator), indent=2))
+                say_json(_as_json(found, with_generator))
             else:
                 _print(console(), found, with_generator)
             progress.print(_ending(keep), style="bold")

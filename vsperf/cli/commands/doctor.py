@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from vsperf.cli.selection import library, load, overrides_cases
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.config.base import DriverSpec
@@ -88,7 +87,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     own = (Check("specifications", Group.INSTALLATION, _specifications), *_links(request, plugins))
     findings = list(examine(here, (*own, *checks(here.plugins))))
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        say_json([asdict(finding) for finding in findings])
     else:
         out = console()
         _show(out, findings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from vsperf.cli.selection import library
+from vsperf.cli.stored import say_json
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import between_words
 from vsperf.config.described import Choice, Row, choices_of, described
@@ -122,7 +122,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     """
     topic = " ".join(words) or None
     if as_json:
-        click.echo(json.dumps(find(topic), indent=2))
+        say_json(find(topic))
     elif topic is None:
         _print_index(console())
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.text import Text
 from vsperf.cli.output import say
 from vsperf.cli.problems import print_problems
 from vsperf.cli.selection import hidden_text, library
-from vsperf.cli.stored import json_option
+from vsperf.cli.stored import json_option, say_json
 from vsperf.cli.tables import GAP, STYLES, WIDE, console, print_table
 from vsperf.cli.terminal import INDENT, between_words, fitting
 from vsperf.config.lookup import Entry, Library, subject_of
@@ -86,7 +85,7 @@ def command(
             for entry in entries
         ]
         folders = [{"path": str(f.path), "role": f.role} for f in places.folders]
-        click.echo(json.dumps({"folders": folders, kind: rows}, indent=2))
+        say_json({"folders": folders, kind: rows})
         return ExitCode.OK
     if names:
         for entry in entries:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_label
 from vsperf.cli.terminal import fitting
 from vsperf.config.loader import Request
@@ -56,7 +55,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
 def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     """Print the plans; what is the same for several cases is printed once."""
     if as_json:
-        click.echo(json.dumps([_as_json(item) for item in planned], indent=2))
+        say_json([_as_json(item) for item in planned])
         return
     out = console()
     print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))

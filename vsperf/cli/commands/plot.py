@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import fnmatch
 import itertools
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from click.shell_completion import CompletionItem
 from rich.text import Text
 
 from vsperf.cli.output import say
-from vsperf.cli.stored import complete_run, json_option, results_option
+from vsperf.cli.stored import complete_run, json_option, results_option, say_json
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.errors import ExitCode, UsageError
@@ -184,7 +183,7 @@ def _print_list(*, as_json: bool) -> None:
     plots = all_plots()
     if as_json:
         listed = [{"name": p.name, "title": p.title, "of": p.scope.value} for p in plots]
-        click.echo(json.dumps({"plots": listed, "tables": names()}, indent=2))
+        say_json({"plots": listed, "tables": names()})
         return
     out = console()
     width = max(len(plot.name) for plot in plots) + 2
@@ -204,7 +203,7 @@ def _print_data(name: str, found: Sequence[Any], *, as_json: bool) -> None:
 
     every = (row for drawing in found for row in rows(name, drawing))
     if as_json:
-        click.echo(json.dumps(list(every), indent=2))
+        say_json(list(every))
         return
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(COLUMNS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from rich.text import Text
 
+from vsperf.cli.stored import say_json
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.drivers.programs.base import KnownFault
@@ -44,7 +43,7 @@ def command(as_json: bool) -> None:
             }
             for plugin in every
         ]
-        click.echo(json.dumps(rows, indent=2))
+        say_json(rows)
         return
     out = console()
     for section in (*GROUPS, *OF_READERS):

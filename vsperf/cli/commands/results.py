@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from rich.text import Text
 from vsperf.analysis.answers import headlines
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.table import NOTHING, Cell, Column, Table
@@ -95,7 +94,7 @@ def command(
         found_cases, found_runs = found_cases[:most], found_runs[:most]
         if as_json:
             rows = [one.as_json() for one in found_cases] + [one.as_json() for one in found_runs]
-            click.echo(json.dumps(rows, indent=2))
+            say_json(rows)
         elif found_cases or found_runs:
             out = console()
             if len({entry.run for entry in found_cases}) == 1:

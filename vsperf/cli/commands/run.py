@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
 from vsperf.cli.selection import QuantityType, load, refuse_foreign, selects_cases
-from vsperf.cli.stored import complete_run, json_option, results_option
+from vsperf.cli.stored import complete_run, json_option, results_option, say_json
 from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
 from vsperf.engine.baselines import with_baselines
@@ -213,7 +212,7 @@ def command(
     stored = open_run(session.writer.folder)
     try:
         if as_json:
-            click.echo(json.dumps(run_as_json(stored), indent=2))
+            say_json(run_as_json(stored))
         else:
             print_run(stored)
     except (OSError, SystemExit):

@@ -24,7 +24,7 @@ from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
-from vsperf.cli.stored import in_results, json_option, results_option
+from vsperf.cli.stored import in_results, json_option, results_option, say_json
 from vsperf.cli.tables import console, print_label, print_summary, print_table
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
@@ -122,7 +122,7 @@ def command(
     if case is not None:
         _show_case(run, _pick(run, case), as_json)
     elif as_json:
-        click.echo(json.dumps(run_as_json(run), indent=2))
+        say_json(run_as_json(run))
     else:
         print_run(run)
     return ExitCode.OK
@@ -201,7 +201,7 @@ def _show_testcase(request: Request, wanted: str | None, as_json: bool) -> None:
             }
             for case in meant
         ]
-        click.echo(json.dumps(rows, indent=2))
+        say_json(rows)
         return
     out = console()
     print_label(out, simulated=loaded.simulated)
@@ -344,7 +344,7 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         document = {**row.as_json(), **compared_data(case)}
         document |= {"planned": planned, "died": case.died, "all_trials": trials}
         document |= rounds_data(case) | exchanges_data(case) | connections_data(case)
-        click.echo(json.dumps(document, indent=2))
+        say_json(document)
         return
     out = console()
     print_label(out, simulated=run.simulated)

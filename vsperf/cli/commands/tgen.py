@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import asdict
 from fractions import Fraction
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from vsperf.cli.selection import QuantityType
-from vsperf.cli.stored import json_option
+from vsperf.cli.stored import json_option, say_json
 from vsperf.cli.tgen_options import DURATION, SIZE, port_options, process_options, stream_options
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.errors import UsageError
@@ -52,7 +51,7 @@ def ports(devices: tuple[str, ...], options: Options, as_json: bool) -> None:
     with at_hand(devices, options) as tgen:
         found = tgen.ports()
         if as_json:
-            click.echo(json.dumps({"hello": tgen.hello, "ports": found}, indent=2))
+            say_json({"hello": tgen.hello, "ports": found})
         else:
             print_ports(tgen.hello, found)
 
@@ -192,7 +191,7 @@ def stalls(options: Options, duration: Duration, threshold: Duration, as_json: b
     with byhand.at_hand(NOTHING, options) as tgen:
         result = byhand.stalls(tgen, duration.ns, threshold.ns)
     if as_json:
-        click.echo(json.dumps(result, indent=2))
+        say_json(result)
     else:
         print_stalls(result)
 
@@ -223,7 +222,7 @@ def roundtrip(cpus: CpuSet, times: int, as_json: bool) -> None:
     with byhand.at_hand(NOTHING, Options((first,), hugepages=False)) as tgen:
         results = byhand.roundtrips(tgen, (first, second), times)
     if as_json:
-        click.echo(json.dumps(results, indent=2))
+        say_json(results)
     else:
         print_roundtrips(results)
 
@@ -288,7 +287,7 @@ def calibrate(
             for size in sizes
         ]
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+        say_json([asdict(one) for one in found])
     else:
         print_calibrations(found)
 
@@ -318,6 +317,6 @@ def _send(
         with watcher as show:
             result = byhand.trial(tgen, ways, stream, sending, show)
     if as_json:
-        click.echo(json.dumps(result, indent=2))
+        say_json(result)
     else:
         print_trial(result, ways)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from rich.console import Console
 from vsperf.analysis.trend import Trend, trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
-from vsperf.cli.stored import json_option, results_option
+from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_label, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.trend_text import (
@@ -84,7 +83,7 @@ def command(
     )
     found = trends(results, wanted, metric)
     if as_json:
-        click.echo(json.dumps([trend_data(one) for one in found.found], indent=2))
+        say_json([trend_data(one) for one in found.found])
         return ExitCode.OK
     out = console()
     print_label(out, simulated=found.found[0].simulated)

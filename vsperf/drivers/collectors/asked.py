@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.collectors.base import (
     COMPONENT,
     Asking,
+    Collector,
     Inside,
     Parts,
     RunningCollector,
@@ -23,18 +24,14 @@ from vsperf.records.run import Placement, Step
 from vsperf.records.series import Sample, Value
 
 
-class Asked:
+class Asked(Collector):
     """Asks the switch, or the VNFs, what else they count; nothing runs beside a trial.
 
     Who can be asked names the collector in its settings, as `TELLS`.
     """
 
-    kind: ClassVar[str]
     section: ClassVar[str] = "vswitch"
     """Whose drivers these are."""
-
-    def heavy(self, settings: DriverSpec) -> bool:
-        return False
 
     def disturbs(self, settings: DriverSpec) -> str:
         return "light: it is asked before a trial and after it, never while frames are sent"
@@ -51,9 +48,6 @@ class Asked:
             what = found.kind if found is not None else "nothing"
             why = f"{self.section}.kind is {what}, which does not tell what it asks"
             raise refuse(self.kind, why, FIX)
-
-    def facts(self, settings: DriverSpec) -> dict[str, Any]:
-        return {}
 
     @property
     def _whom(self) -> str:

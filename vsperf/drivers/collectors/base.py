@@ -95,6 +95,7 @@ class Collector(Protocol):
 
     def heavy(self, settings: DriverSpec) -> bool:
         """Whether it needs trials of its own."""
+        return False
 
     def disturbs(self, settings: DriverSpec) -> str:
         """Say what it costs those that are measured."""
@@ -110,6 +111,7 @@ class Collector(Protocol):
 
     def facts(self, settings: DriverSpec) -> dict[str, Any]:
         """Return what explains the values, such as versions; for the head of the file."""
+        return {}
 
     def start(self, settings: DriverSpec, seat: Seat) -> AbstractContextManager[RunningCollector]:
         """Begin to collect; leaving the context ends it, with all that it started."""

@@ -19,7 +19,7 @@ from pydantic import AfterValidator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.collectors.base import COMPONENT, RunningCollector, Seat
+from vsperf.drivers.collectors.base import COMPONENT, Collector, RunningCollector, Seat
 from vsperf.errors import ComponentError
 from vsperf.host.process import Managed, managed
 from vsperf.quantities.quantity import UnitError
@@ -55,20 +55,6 @@ class SamplerSpec(DriverSpec):
 def command_line(socket_path: str, source: str, every: Duration) -> tuple[str, ...]:
     """Return how the sampler is started."""
     return own_python.script(SAMPLER, socket_path, source, f"{every.seconds:g}")
-
-
-def plan_of(name: str, source: str, every: Duration, placement: Placement) -> tuple[Step, ...]:
-    """Return the step that starts the sampler, pinned where vsperf is."""
-    cpus = ", ".join(map(str, placement.of("vsperf")))
-    where = f" on CPU {cpus}" if cpus else ""
-    argv = command_line(f"{Placeholder.RUN}/{name}.collect", source, every)
-    return (
-        Step(
-            component=COMPONENT,
-            action=f"{name}: look every {every} while frames are sent, from a process{where}",
-            argv=argv,
-        ),
-    )
 
 
 @dataclass
@@ -135,13 +121,10 @@ def _program(seat: Seat, argv: tuple[str, ...], path: Path) -> Iterator[Managed]
         yield program
 
 
-class Sampled:
+class Sampled(Collector):
     """What the collectors have in common whose looks a sampler makes."""
 
     source: ClassVar[str]
-
-    def heavy(self, settings: DriverSpec) -> bool:
-        return False
 
     def disturbs(self, settings: DriverSpec) -> str:
         return (
@@ -150,7 +133,11 @@ class Sampled:
         )
 
     def plan(self, settings: DriverSpec, name: str, placement: Placement) -> tuple[Step, ...]:
-        return plan_of(name, self.source, getattr(settings, "every", SECOND), placement)
+        every, cpus = getattr(settings, "every", SECOND), placement.of("vsperf")
+        where = f" on CPU {', '.join(map(str, cpus))}" if cpus else ""
+        action = f"{name}: look every {every} while frames are sent, from a process{where}"
+        argv = command_line(f"{Placeholder.RUN}/{name}.collect", self.source, every)
+        return (Step(component=COMPONENT, action=action, argv=argv),)
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:
         """Need nothing: the kernel has all of it."""

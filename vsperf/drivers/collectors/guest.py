@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -20,10 +20,10 @@ class GuestSpec(DriverSpec):
 class Guest(Asked):
     """Steal and interrupts as the guests see them, asked of the agents in them."""
 
-    kind: ClassVar[str] = "guest"
-    section: ClassVar[str] = "vnf"
-    summary: ClassVar[str] = "virtual machines: steal, interrupts and CPU time seen from inside"
-    Spec: ClassVar[type[DriverSpec]] = GuestSpec
+    kind = "guest"
+    section = "vnf"
+    summary = "virtual machines: steal, interrupts and CPU time seen from inside"
+    Spec = GuestSpec
 
     def require(self, case: CaseSpec, settings: DriverSpec) -> None:
         super().require(case, settings)

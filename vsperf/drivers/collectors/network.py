@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.drivers.collectors.beside import Sampled, SamplerSpec
@@ -18,10 +18,10 @@ class NetworkSpec(SamplerSpec):
 class Network(Sampled):
     """What went through the devices of the host, and of the networks that roles are in."""
 
-    kind: ClassVar[str] = "network"
-    summary: ClassVar[str] = "counters of the kernel's network devices, in the networks in use"
-    source: ClassVar[str] = "devices"
-    Spec: ClassVar[type[DriverSpec]] = NetworkSpec
+    kind = "network"
+    summary = "counters of the kernel's network devices, in the networks in use"
+    source = "devices"
+    Spec = NetworkSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         return tuple(

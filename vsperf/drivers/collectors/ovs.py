@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.drivers.collectors.asked import Asked
@@ -26,9 +26,9 @@ class OvsInsides(Asked):
     took, and what the last second was like, millisecond by millisecond.
     """
 
-    kind: ClassVar[str] = "ovs"
-    summary: ClassVar[str] = "Open vSwitch: iterations, batches and upcalls, coverage counters"
-    Spec: ClassVar[type[DriverSpec]] = OvsCollectorSpec
+    kind = "ovs"
+    summary = "Open vSwitch: iterations, batches and upcalls, coverage counters"
+    Spec = OvsCollectorSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         return (

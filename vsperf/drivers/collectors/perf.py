@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
-from vsperf.config.case import CaseSpec
 from vsperf.drivers.collectors.base import (
     COMPONENT,
     OwnTrialsSpec,
@@ -23,12 +22,10 @@ from vsperf.drivers.collectors.perf_program import (
     PROGRAM,
     SETTING,
     WITH_KERNEL,
+    PerfCollector,
     PerRole,
-    perf_facts,
-    require_perf,
     started,
 )
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
 from vsperf.records.run import Placement, Step
 from vsperf.records.series import Nature, Note, Quantity, Sample, Value
@@ -144,18 +141,13 @@ def _remarks(role: str, found: Counted) -> Iterable[str]:
         )
 
 
-class Perf:
+class Perf(PerfCollector):
     """Counts events of the CPU for the polling threads of each role."""
 
-    kind: ClassVar[str] = "perf"
-    summary: ClassVar[str] = "perf stat by role: IPC, caches, TLB, branches; in trials of its own"
-    Spec: ClassVar[type[DriverSpec]] = PerfSpec
-    checks: ClassVar[tuple[Check, ...]] = (
-        program_check(PROGRAM, "collecting hardware counters", "linux-perf"),
-    )
-
-    def heavy(self, settings: DriverSpec) -> bool:
-        return True
+    kind = "perf"
+    summary = "perf stat by role: IPC, caches, TLB, branches; in trials of its own"
+    Spec = PerfSpec
+    checks = (program_check(PROGRAM, "collecting hardware counters", "linux-perf"),)
 
     def disturbs(self, settings: DriverSpec) -> str:
         own = own_trials_text(settings)
@@ -176,12 +168,6 @@ class Perf:
         own = own_trials_text(settings)
         action = f"{name}: after the search, count events by role in {own}"
         return (Step(component=COMPONENT, action=action, argv=COMMAND),)
-
-    def require(self, case: CaseSpec, settings: DriverSpec) -> None:
-        require_perf(self.kind)
-
-    def facts(self, settings: DriverSpec) -> dict[str, Any]:
-        return dict(perf_facts())
 
     def start(self, settings: DriverSpec, seat: Seat) -> AbstractContextManager[RunningCollector]:
         return started(Counting, seat, COMMAND, ".stat")

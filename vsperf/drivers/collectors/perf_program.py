@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from vsperf.drivers.collectors.base import Seat
+from vsperf.config.base import DriverSpec
+from vsperf.config.case import CaseSpec
+from vsperf.drivers.collectors.base import Collector, Seat
 from vsperf.errors import ComponentError, NotReadyError
 from vsperf.host.files import Roots
 from vsperf.host.process import Managed, managed
@@ -54,10 +57,18 @@ def require_perf(kind: str, roots: Roots | None = None, user: int | None = None)
         )
 
 
-def perf_facts() -> dict[str, str | None]:
-    """Return which perf it is."""
-    found = package_versions(("linux-perf",)).get("linux-perf")
-    return {"program": shutil.which(PROGRAM), "package": found}
+class PerfCollector(Collector):
+    """Has perf look at polling threads, in trials of its own."""
+
+    def heavy(self, settings: DriverSpec) -> bool:
+        return True
+
+    def require(self, case: CaseSpec, settings: DriverSpec) -> None:
+        require_perf(self.kind)
+
+    def facts(self, settings: DriverSpec) -> dict[str, Any]:
+        found = package_versions(("linux-perf",)).get("linux-perf")
+        return {"program": shutil.which(PROGRAM), "package": found}
 
 
 @dataclass

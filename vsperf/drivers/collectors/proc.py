@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.drivers.collectors.beside import Sampled, SamplerSpec
@@ -18,10 +18,10 @@ class ProcSpec(SamplerSpec):
 class Proc(Sampled):
     """CPU time, context switches, run-queue delay, interrupts, steal and memory."""
 
-    kind: ClassVar[str] = "proc"
-    summary: ClassVar[str] = "CPU time, context switches, run queue, interrupts, memory, by role"
-    source: ClassVar[str] = "processes"
-    Spec: ClassVar[type[DriverSpec]] = ProcSpec
+    kind = "proc"
+    summary = "CPU time, context switches, run queue, interrupts, memory, by role"
+    source = "processes"
+    Spec = ProcSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         of_cpu = "of a CPU"

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from pydantic import Field
 
 from vsperf.config.base import DriverSpec
-from vsperf.config.case import CaseSpec
 from vsperf.config.counted import Counted
 from vsperf.drivers.collectors.base import (
     COMPONENT,
@@ -25,9 +24,8 @@ from vsperf.drivers.collectors.base import (
 )
 from vsperf.drivers.collectors.perf_program import (
     PROGRAM,
+    PerfCollector,
     PerRole,
-    perf_facts,
-    require_perf,
     started,
 )
 from vsperf.errors import ComponentError
@@ -190,17 +188,12 @@ class Recording(PerRole):
         )
 
 
-class SwitchTrace:
+class SwitchTrace(PerfCollector):
     """Records stacks of the polling threads of each role."""
 
-    kind: ClassVar[str] = "switch-trace"
-    summary: ClassVar[str] = (
-        "perf record by role: folded stacks and a flame graph, in a trial apart"
-    )
-    Spec: ClassVar[type[DriverSpec]] = SwitchTraceSpec
-
-    def heavy(self, settings: DriverSpec) -> bool:
-        return True
+    kind = "switch-trace"
+    summary = "perf record by role: folded stacks and a flame graph, in a trial apart"
+    Spec = SwitchTraceSpec
 
     def disturbs(self, settings: DriverSpec) -> str:
         return f"heavy: threads are interrupted for each look; it has {own_trials_text(settings)}"
@@ -216,12 +209,6 @@ class SwitchTrace:
         own = own_trials_text(settings)
         action = f"{name}: after the search, record stacks by role in {own}"
         return (Step(component=COMPONENT, action=action, argv=_command(settings)),)
-
-    def require(self, case: CaseSpec, settings: DriverSpec) -> None:
-        require_perf(self.kind)
-
-    def facts(self, settings: DriverSpec) -> dict[str, Any]:
-        return dict(perf_facts())
 
     def start(self, settings: DriverSpec, seat: Seat) -> AbstractContextManager[RunningCollector]:
         return started(Recording, seat, _command(settings), ".data")

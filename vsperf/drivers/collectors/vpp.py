@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.base import DriverSpec
 from vsperf.drivers.collectors.asked import Asked
@@ -19,9 +19,9 @@ class VppCollectorSpec(DriverSpec):
 class VppInsides(Asked):
     """Calls, frames and cycles of every node, and what that is per call and per frame."""
 
-    kind: ClassVar[str] = "vpp"
-    summary: ClassVar[str] = "VPP: calls, vectors per call and clocks per frame, by thread and node"
-    Spec: ClassVar[type[DriverSpec]] = VppCollectorSpec
+    kind = "vpp"
+    summary = "VPP: calls, vectors per call and clocks per frame, by thread and node"
+    Spec = VppCollectorSpec
 
     def quantities(self, settings: DriverSpec) -> tuple[Quantity, ...]:
         gauge = Nature.GAUGE

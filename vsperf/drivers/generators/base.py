@@ -263,16 +263,9 @@ class ConnectsSession(Protocol):
         """Open connections, wait for the end of each, and say what became of them."""
 
 
-class Unmeasured:
-    """A generator of which nobody measures beforehand what it or the machine can do."""
-
-    def calibrate(
-        self, case: CaseSpec, placement: Placement, workspace: Workspace
-    ) -> Calibration | None:
-        return None
-
-    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
-        return HostJitter()
+def no_frames(what: str, fix: str) -> ComponentError:
+    """Return the error of who opens connections, and is asked for frames."""
+    return ComponentError(what, why="it opens connections", fix=fix)
 
 
 class TrafficGenerator(Protocol):
@@ -316,3 +309,15 @@ class TrafficGenerator(Protocol):
         workspace: Workspace,
     ) -> AbstractContextManager[GeneratorSession]:
         """Connect to the endpoints; leaving the context lets go of them."""
+
+
+class Unmeasured(TrafficGenerator):
+    """A generator of which nobody measures beforehand what it or the machine can do."""
+
+    def calibrate(
+        self, case: CaseSpec, placement: Placement, workspace: Workspace
+    ) -> Calibration | None:
+        return None
+
+    def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
+        return HostJitter()

@@ -115,9 +115,9 @@ class SimulatedTurnsSession(_Session):
 class SimulatedGenerator(Unmeasured):
     """Sends nothing: it computes what would arrive."""
 
-    kind: ClassVar[str] = "sim"
-    summary: ClassVar[str] = "trials on a simulated switch, in virtual time"
-    Spec: ClassVar[type[DriverSpec]] = SimulatedGeneratorSpec
+    kind = "sim"
+    summary = "trials on a simulated switch, in virtual time"
+    Spec = SimulatedGeneratorSpec
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(

@@ -45,6 +45,7 @@ class LoadGenerator(Protocol):
 
     def needs(self, case: CaseSpec) -> Needs:
         """Return what the load asks of the machine; touches nothing."""
+        return needs_of(settings_of(case, NoiseSpec))
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         """Say what `start` will do; touches nothing."""

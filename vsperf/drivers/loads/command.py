@@ -5,18 +5,16 @@ from __future__ import annotations
 import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NoiseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad, settings_of
 from vsperf.drivers.loads.cpu_time import cpu_time
-from vsperf.drivers.loads.programs import Instance, started
+from vsperf.drivers.loads.programs import Instance, instances_of, started, steps_of
 from vsperf.errors import NotReadyError
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement, Step
 
@@ -35,26 +33,16 @@ class CommandSpec(NoiseSpec):
     is not to be believed."""
 
 
-class CommandLoad:
+class CommandLoad(LoadGenerator):
     """Runs the user's program, once for each instance."""
 
-    kind: ClassVar[str] = "command"
-    summary: ClassVar[str] = "a program of your own, run until the case is over"
-    Spec: ClassVar[type[DriverSpec]] = CommandSpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, CommandSpec))
+    kind = "command"
+    summary = "a program of your own, run until the case is over"
+    Spec = CommandSpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         instances = _instances(settings_of(case, CommandSpec), placement)
-        return tuple(
-            Step(
-                component="noise",
-                action=f"start {one.name} on CPU {cpu_of(number, placement)}: the user's program",
-                argv=one.argv,
-            )
-            for number, one in enumerate(instances)
-        )
+        return steps_of(instances, placement, ": the user's program")
 
     def require(self, case: CaseSpec) -> None:
         for program in ("taskset", settings_of(case, CommandSpec).argv[0]):
@@ -77,7 +65,4 @@ class CommandLoad:
 
 
 def _instances(spec: CommandSpec, placement: Placement) -> tuple[Instance, ...]:
-    return tuple(
-        Instance(name, ("taskset", "-c", str(cpu_of(number, placement)), *spec.argv))
-        for number, name in enumerate(names_of(spec))
-    )
+    return instances_of(spec, placement, lambda cpu: ("taskset", "-c", str(cpu), *spec.argv))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad, settings_of
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
-from vsperf.drivers.loads.programs import Instance, started
+from vsperf.drivers.loads.programs import Instance, instances_of, started, steps_of
 from vsperf.errors import NotReadyError
-from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placement, Step
@@ -30,27 +28,18 @@ def _ask(here: Host) -> Answer:
         return absent(f"{error}; for noise of the kind memory", error.problems[0].fix)
 
 
-class MemoryLoad:
+class MemoryLoad(LoadGenerator):
     """Loads memory by processes of our own."""
 
-    kind: ClassVar[str] = "memory"
-    summary: ClassVar[str] = "reads and writes memory with given block sizes and rates"
-    Spec: ClassVar[type[DriverSpec]] = MemorySpec
-    checks: ClassVar[tuple[Check, ...]] = (Check(MEMORY_LOAD.name, Group.PROGRAMS, _ask),)
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, MemorySpec))
+    kind = "memory"
+    summary = "reads and writes memory with given block sizes and rates"
+    Spec = MemorySpec
+    checks = (Check(MEMORY_LOAD.name, Group.PROGRAMS, _ask),)
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         spec = settings_of(case, MemorySpec)
-        return tuple(
-            Step(
-                component="noise",
-                action=f"start {one.name} on CPU {cpu_of(number, placement)}: {spec.asked}",
-                argv=one.argv,
-            )
-            for number, one in enumerate(_instances(spec, placement, MEMORY_LOAD.planned()))
-        )
+        instances = _instances(spec, placement, MEMORY_LOAD.planned())
+        return steps_of(instances, placement, f": {spec.asked}")
 
     def require(self, case: CaseSpec) -> None:
         MEMORY_LOAD.find()
@@ -69,7 +58,4 @@ class MemoryLoad:
 
 
 def _instances(spec: MemorySpec, placement: Placement, program: str) -> tuple[Instance, ...]:
-    return tuple(
-        Instance(name, (program, *words_of(spec), f"--cpu={cpu_of(number, placement)}"))
-        for number, name in enumerate(names_of(spec))
-    )
+    return instances_of(spec, placement, lambda cpu: (program, *words_of(spec), f"--cpu={cpu}"))

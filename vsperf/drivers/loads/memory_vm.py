@@ -11,16 +11,14 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad, settings_of
 from vsperf.drivers.loads.patterns import MEMORY_LOAD, PatternSpec, last_report, words_of
-from vsperf.drivers.loads.programs import Instance, Programs, started
+from vsperf.drivers.loads.programs import Instance, Programs, instances_of, started, steps_of
 from vsperf.errors import NotReadyError
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.checks import check_accelerator
 from vsperf.qemu.command import NO_OTHER_USER, OWN_GUEST_WORDS, SANDBOX
@@ -53,29 +51,19 @@ class GuestMemorySpec(PatternSpec):
         return KERNEL_MB + math.ceil(self.buffer.bytes / MIB)
 
 
-class GuestMemoryLoad:
+class GuestMemoryLoad(LoadGenerator):
     """Loads memory in guests of their own."""
 
-    kind: ClassVar[str] = "memory-vm"
-    summary: ClassVar[str] = "reads and writes memory as `memory` does, in guests of their own"
-    Spec: ClassVar[type[DriverSpec]] = GuestMemorySpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, GuestMemorySpec))
+    kind = "memory-vm"
+    summary = "reads and writes memory as `memory` does, in guests of their own"
+    Spec = GuestMemorySpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         spec = settings_of(case, GuestMemorySpec)
         known = qemu_host().accelerator if spec.accelerator == "auto" else spec.accelerator
         instances = _instances(spec, placement, planned_image(), known or "tcg")
-        return tuple(
-            Step(
-                component="noise",
-                action=f"start a guest for {one.name} on CPU {cpu_of(number, placement)}, "
-                f"{ON[known]}: {spec.asked}",
-                argv=one.argv,
-            )
-            for number, one in enumerate(instances)
-        )
+        does = f", {ON[known]}: {spec.asked}"
+        return steps_of(instances, placement, does, "a guest for ")
 
     def require(self, case: CaseSpec) -> None:
         MEMORY_LOAD.find()
@@ -117,10 +105,7 @@ def _running(
 def _instances(
     spec: GuestMemorySpec, placement: Placement, image: GuestImage, accelerator: str
 ) -> tuple[Instance, ...]:
-    return tuple(
-        Instance(name, _argv(spec, cpu_of(number, placement), image, accelerator))
-        for number, name in enumerate(names_of(spec))
-    )
+    return instances_of(spec, placement, lambda cpu: _argv(spec, cpu, image, accelerator))
 
 
 def _argv(spec: GuestMemorySpec, cpu: int, image: GuestImage, accelerator: str) -> tuple[str, ...]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vsperf.config.noise import NoiseSpec
+from vsperf.drivers.loads.base import cpu_of, names_of
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace
+from vsperf.records.run import Placement, Step
 from vsperf.records.switch import NoiseActivity
 
 Count = Callable[[Managed, str], NoiseActivity]
@@ -45,6 +48,30 @@ class Programs:
 
     def facts(self) -> dict[str, Any]:
         return {**self.about, "argv": [list(program.argv) for _, program in self.running]}
+
+
+def instances_of(
+    spec: NoiseSpec, placement: Placement, argv: Callable[[int], tuple[str, ...]]
+) -> tuple[Instance, ...]:
+    """Return all instances, by what one is run with on a CPU."""
+    return tuple(
+        Instance(name, argv(cpu_of(number, placement)))
+        for number, name in enumerate(names_of(spec))
+    )
+
+
+def steps_of(
+    instances: Sequence[Instance], placement: Placement, does: str, what: str = ""
+) -> tuple[Step, ...]:
+    """Return how they are started: `what` each is, and what it `does`, for people."""
+    return tuple(
+        Step(
+            component="noise",
+            action=f"start {what}{one.name} on CPU {cpu_of(number, placement)}{does}",
+            argv=one.argv,
+        )
+        for number, one in enumerate(instances)
+    )
 
 
 def _plain(why: str) -> str:

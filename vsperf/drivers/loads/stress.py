@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 from contextlib import AbstractContextManager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad, settings_of
 from vsperf.drivers.loads.cpu_time import cpu_time
-from vsperf.drivers.loads.programs import Instance, started
+from vsperf.drivers.loads.programs import Instance, instances_of, started, steps_of
 from vsperf.drivers.loads.strain import (
     INSTALL,
     PROGRAM,
@@ -19,7 +18,6 @@ from vsperf.drivers.loads.strain import (
     strain_words,
     stress_version,
 )
-from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, ok
 from vsperf.host.workspace import Workspace
 from vsperf.records.run import Placeholder, Placement, Step
@@ -39,28 +37,18 @@ def _ask(here: Host) -> Answer:
     return ok(f"{found}, package {PROGRAM} {version}" if version else found)
 
 
-class StressLoad:
+class StressLoad(LoadGenerator):
     """Runs one stress-ng for each instance."""
 
-    kind: ClassVar[str] = "stress"
-    summary: ClassVar[str] = "stress-ng on CPUs of this machine: cpu, cache, memory, io or irq"
-    Spec: ClassVar[type[DriverSpec]] = StressSpec
-    checks: ClassVar[tuple[Check, ...]] = (Check(PROGRAM, Group.PROGRAMS, _ask),)
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, StressSpec))
+    kind = "stress"
+    summary = "stress-ng on CPUs of this machine: cpu, cache, memory, io or irq"
+    Spec = StressSpec
+    checks = (Check(PROGRAM, Group.PROGRAMS, _ask),)
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         spec = settings_of(case, StressSpec)
-        return tuple(
-            Step(
-                component="noise",
-                action=f"start {one.name} on CPU {cpu_of(number, placement)}: {spec.load} load by "
-                f"{PROGRAM}",
-                argv=one.argv,
-            )
-            for number, one in enumerate(_instances(spec, placement, PROGRAM))
-        )
+        instances = _instances(spec, placement, PROGRAM)
+        return steps_of(instances, placement, f": {spec.load} load by {PROGRAM}")
 
     def require(self, case: CaseSpec) -> None:
         find_stress()
@@ -77,7 +65,4 @@ class StressLoad:
 
 def _instances(spec: StressSpec, placement: Placement, program: str) -> tuple[Instance, ...]:
     words = strain_words(spec, str(Placeholder.RUN))
-    return tuple(
-        Instance(name, (program, *words, "--taskset", str(cpu_of(number, placement))))
-        for number, name in enumerate(names_of(spec))
-    )
+    return instances_of(spec, placement, lambda cpu: (program, *words, "--taskset", str(cpu)))

@@ -13,16 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.noise import NOISE
-from vsperf.drivers.loads.base import RunningLoad, cpu_of, names_of, needs_of, settings_of
+from vsperf.drivers.loads.base import LoadGenerator, RunningLoad, cpu_of, names_of, settings_of
 from vsperf.drivers.loads.cpu_time import cpu_time
 from vsperf.drivers.loads.strain import StrainSpec, find_stress, strain_words, stress_version
 from vsperf.errors import ComponentError, DiedError, NotReadyError
-from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.checks import check_accelerator, check_program
 from vsperf.qemu.command import Vm, command_line
@@ -64,15 +62,12 @@ class GuestStressSpec(StrainSpec):
         return SYSTEM_MB + math.ceil(self.memory.bytes / MIB)
 
 
-class GuestStressLoad:
+class GuestStressLoad(LoadGenerator):
     """Runs stress-ng in guests."""
 
-    kind: ClassVar[str] = "stress-vm"
-    summary: ClassVar[str] = "stress-ng as `stress` runs it, in guests of their own"
-    Spec: ClassVar[type[DriverSpec]] = GuestStressSpec
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return needs_of(settings_of(case, GuestStressSpec))
+    kind = "stress-vm"
+    summary = "stress-ng as `stress` runs it, in guests of their own"
+    Spec = GuestStressSpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> tuple[Step, ...]:
         spec, here = settings_of(case, GuestStressSpec), qemu_host()

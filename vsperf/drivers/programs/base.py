@@ -33,6 +33,8 @@ MOST_APART = 100
 """One part in so many of what arrived is the most by which intervals may tell more."""
 MOST_UNTOLD = 10
 """One part in so many of what arrived may be in no interval: the last one may be left out."""
+STEP_NS = 250_000_000
+"""Of intervals that are made of what was told of each exchange."""
 VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 """The begin of what a program says of its own."""
 S = TypeVar("S", bound=DriverSpec)
@@ -207,6 +209,7 @@ class Program(Protocol):
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         """Return what is to stand in the folder that both ends of an instance run in, by name."""
+        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
@@ -267,6 +270,24 @@ def both_problems(client: Said, at_client: str, at_server: str) -> str:
     """
     waited = client.exit_code is None and at_server
     return "; ".join(wrong for wrong in ("" if waited else at_client, at_server) if wrong)
+
+
+def in_steps(ended_ns: Iterable[int], elapsed_ns: int) -> tuple[Interval, ...]:
+    """Return how many ended in parts of the time, of when each did since sending began.
+
+    The last part has what ended afterwards, too.
+    """
+    counts = [0] * -(-elapsed_ns // STEP_NS)
+    for at_ns in ended_ns:
+        counts[min(len(counts) - 1, at_ns // STEP_NS)] += 1
+    return tuple(
+        Interval(
+            began_ns=number * STEP_NS,
+            ended_ns=min(elapsed_ns, (number + 1) * STEP_NS),
+            amount=count,
+        )
+        for number, count in enumerate(counts)
+    )
 
 
 def ended_early(server: Said) -> str:

@@ -18,6 +18,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import user_space
 from vsperf.drivers.programs.base import (
     InstalledProgram,
+    Program,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -100,40 +101,6 @@ def find(
     )
 
 
-def files(case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-    """Return its settings, and the object that it is asked for where that is long.
-
-    Its workers are root, as the folder of a deployment is nobody else's: it listens in a network
-    that nobody else is in.
-    """
-    if settings_of(case, HttpSpec).OWN_STACK:
-        return {}
-    inline = asked.response_bytes <= MOST_INLINE
-    body = "x" * asked.response_bytes
-    settings = CONFIGURATION.format(
-        workers=asked.workers,
-        files=2 * (asked.connections + OWN_CONNECTIONS),
-        connections=asked.connections + OWN_CONNECTIONS,
-        kept=0 if asked.traffic == "http-crr" else "1d",
-        address=meet.address,
-        port=meet.port,
-        shared=" reuseport" if asked.workers > 1 else "",
-        backlog=max(LEAST_BACKLOG, asked.connections),
-        object=OBJECT,
-        answer=f'return 200 "{body}"' if inline else "root .",
-    )
-    name = _settings(meet)
-    return {name: settings} if inline else {name: settings, OBJECT: body}
-
-
-def words(case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous) -> tuple[str, ...]:
-    """Return how it is run, in the folder with its files; a plan calls it by its name alone."""
-    if settings_of(case, HttpSpec).OWN_STACK:
-        serving = user_space.TGEN.planned() if program == PROGRAM else program
-        return user_space.words(case, serving, asked, meet)
-    return (program, "-e", "stderr", "-p", ".", "-c", _settings(meet))
-
-
 def _settings(meet: Rendezvous) -> str:
     """Return the name of its settings, by which people tell one from another."""
     return f"nginx-{meet.port}.conf"
@@ -153,19 +120,50 @@ def wrong_with(server: Said) -> str:
     return f"its server says{words}" if worst else ""
 
 
-class Client:
+class Client(Program):
     """What all drivers have in common whose client asks nginx."""
 
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = PROGRAM
+    SERVER_ENDS = False
+    SERVER = PROGRAM
+    asks: ClassVar[PackagedProgram]
+    """The client."""
+
+    def find(self, case: CaseSpec) -> InstalledProgram:
+        return find(self.asks, settings_of(case, HttpSpec))
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return files(case, asked, meet)
+        """Return its settings, and the object that it is asked for where that is long.
+
+        Its workers are root, as the folder of a deployment is nobody else's: it listens in a
+        network that nobody else is in.
+        """
+        if settings_of(case, HttpSpec).OWN_STACK:
+            return {}
+        inline = asked.response_bytes <= MOST_INLINE
+        body = "x" * asked.response_bytes
+        settings = CONFIGURATION.format(
+            workers=asked.workers,
+            files=2 * (asked.connections + OWN_CONNECTIONS),
+            connections=asked.connections + OWN_CONNECTIONS,
+            kept=0 if asked.traffic == "http-crr" else "1d",
+            address=meet.address,
+            port=meet.port,
+            shared=" reuseport" if asked.workers > 1 else "",
+            backlog=max(LEAST_BACKLOG, asked.connections),
+            object=OBJECT,
+            answer=f'return 200 "{body}"' if inline else "root .",
+        )
+        name = _settings(meet)
+        return {name: settings} if inline else {name: settings, OBJECT: body}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
     ) -> tuple[str, ...]:
-        return words(case, program, asked, meet)
+        """Return how it is run, in the folder with its files; a plan calls it by its name alone."""
+        if settings_of(case, HttpSpec).OWN_STACK:
+            serving = user_space.TGEN.planned() if program == PROGRAM else program
+            return user_space.words(case, serving, asked, meet)
+        return (program, "-e", "stderr", "-p", ".", "-c", _settings(meet))
 
     def told(self, asked: ExchangeAsked, client: Said, server: Said) -> Told:
         """Return what a client says, or what is wrong with either end."""

@@ -83,6 +83,7 @@ class Vnf(Protocol):
 
     def notes(self, case: CaseSpec) -> tuple[str, ...]:
         """Return what a reader of the result must know, such as that guests are emulated."""
+        return ()
 
     def start(
         self,

@@ -12,6 +12,7 @@ from pydantic import Field
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import reading
+from vsperf.drivers.vnfs.base import Vnf
 from vsperf.host.cpus import Needs
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import Duration
@@ -59,12 +60,12 @@ class SimulatedVnfs:
         return ()
 
 
-class SimulatedVnf:
+class SimulatedVnf(Vnf):
     """Runs nothing: what the passes through the switch cost is in the switch's model."""
 
-    kind: ClassVar[str] = "sim"
-    summary: ClassVar[str] = "nothing in place of a VNF, for simulated testbeds"
-    Spec: ClassVar[type[DriverSpec]] = SimulatedVnfSpec
+    kind = "sim"
+    summary = "nothing in place of a VNF, for simulated testbeds"
+    Spec = SimulatedVnfSpec
 
     def needs(self, case: CaseSpec) -> Needs:
         return Needs()
@@ -77,9 +78,6 @@ class SimulatedVnf:
 
     def require(self, case: CaseSpec) -> None:
         pass
-
-    def notes(self, case: CaseSpec) -> tuple[str, ...]:
-        return ()
 
     @contextmanager
     def start(

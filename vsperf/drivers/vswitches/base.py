@@ -189,16 +189,6 @@ class ModelledSwitch(Protocol):
         """Be told which frames it had to do with in a trial, as it saw none."""
 
 
-class DeploysNothing:
-    """A driver of what asks nothing of the machine."""
-
-    def needs(self, case: CaseSpec) -> Needs:
-        return Needs()
-
-    def require(self, case: CaseSpec) -> None:
-        pass
-
-
 class VSwitch(Protocol):
     """Deploys one kind of switch."""
 
@@ -222,3 +212,13 @@ class VSwitch(Protocol):
         self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
     ) -> AbstractContextManager[RunningSwitch]:
         """Bring the switch up; leaving the context takes it down."""
+
+
+class DeploysNothing(VSwitch):
+    """A driver of what asks nothing of the machine."""
+
+    def needs(self, case: CaseSpec) -> Needs:
+        return Needs()
+
+    def require(self, case: CaseSpec) -> None:
+        pass

@@ -73,9 +73,9 @@ def _out_of_reach(what: str) -> UsageError:
 class ExternalSwitch(DeploysNothing):
     """Deploys nothing: says where the generator's ends of the cables are."""
 
-    kind: ClassVar[str] = "external"
-    summary: ClassVar[str] = "a device under test that others deploy, between the links' devices"
-    Spec: ClassVar[type[DriverSpec]] = ExternalSpec
+    kind = "external"
+    summary = "a device under test that others deploy, between the links' devices"
+    Spec = ExternalSpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         if case.topology.vnfs:

@@ -166,12 +166,8 @@ class Addresses(Devices):
 
 def asked_in(network: str, what: str, action: Callable[[], T]) -> T:
     """Ask the kernel something in a network; what it refuses is a `ComponentError`."""
-    try:
+    with ComponentError.if_refused(f"the kernel was asked {what}, and refused"):
         return within(network, action)
-    except OSError as error:
-        raise ComponentError(
-            f"the kernel was asked {what}, and refused", why=error.strerror or str(error)
-        ) from error
 
 
 def setting(network: str, name: str) -> str:

@@ -41,8 +41,7 @@ CPU that is to forward it has a full queue."""
 
 def needs_of(chosen: CpuSet | None, count: int = 1) -> Needs:
     """Return the CPUs that forward: those that were chosen, or so many."""
-    cpus = None if chosen is None else chosen.cpus
-    return Needs((CpuNeed(PMD_ROLE, len(cpus) if cpus else count, pinned=cpus),))
+    return Needs((CpuNeed.of(PMD_ROLE, chosen, count),))
 
 
 def check_ports(case: CaseSpec, cpus: tuple[int, ...], who: str) -> None:

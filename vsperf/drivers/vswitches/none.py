@@ -79,9 +79,9 @@ def _nothing_there(what: str) -> UsageError:
 class NoSwitch(DeploysNothing):
     """Joins the generator's ports, pair by pair."""
 
-    kind: ClassVar[str] = "none"
-    summary: ClassVar[str] = "no switch: the generator's ports joined to each other, the ceiling"
-    Spec: ClassVar[type[DriverSpec]] = NoSwitchSpec
+    kind = "none"
+    summary = "no switch: the generator's ports joined to each other, the ceiling"
+    Spec = NoSwitchSpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec = _spec_of(case)

@@ -133,9 +133,9 @@ class RunningModel(NothingRuns):
 class SimulatedSwitch(DeploysNothing):
     """Deploys nothing: its endpoints say all about it."""
 
-    kind: ClassVar[str] = "sim"
-    summary: ClassVar[str] = "a documented model of a switch; never a measurement"
-    Spec: ClassVar[type[DriverSpec]] = SimulatedSwitchSpec
+    kind = "sim"
+    summary = "a documented model of a switch; never a measurement"
+    Spec = SimulatedSwitchSpec
 
     def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
         spec, links = _spec_of(case), case.topology.links

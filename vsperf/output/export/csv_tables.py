@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.output.export.columns import plain
-from vsperf.output.export.tables import TableFormat
+from vsperf.output.export.tables import Sheet, TableFormat
 from vsperf.output.table import Column, Value
 from vsperf.trust.printable import printable
 
@@ -31,7 +31,7 @@ class CsvTables(TableFormat):
         return CsvSheet(output, [column.name for column in columns])
 
 
-class CsvSheet:
+class CsvSheet(Sheet):
     """A CSV file that is being written."""
 
     def __init__(self, output: BinaryIO, names: Sequence[str]) -> None:
@@ -43,9 +43,6 @@ class CsvSheet:
 
     def add(self, values: Sequence[Value]) -> None:
         self._writer.writerow([field(value) for value in values])
-
-    def __enter__(self) -> CsvSheet:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._text.detach()  # flushes, and leaves the file to whoever opened it

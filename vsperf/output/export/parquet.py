@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, ClassVar, Final
 
 from vsperf.errors import StoreError
 from vsperf.output.export.columns import time_of
-from vsperf.output.export.tables import TableFormat
+from vsperf.output.export.tables import Sheet, TableFormat
 from vsperf.output.table import Column, Moment, Value
 
 BATCH: Final = 5_000
@@ -27,7 +27,7 @@ class ParquetTables(TableFormat):
         return ParquetSheet(output, columns)
 
 
-class ParquetSheet:
+class ParquetSheet(Sheet):
     """A Parquet file that is being written."""
 
     def __init__(self, output: BinaryIO, columns: Sequence[Column[Any]]) -> None:
@@ -47,9 +47,6 @@ class ParquetSheet:
         self._rows.append(values)
         if len(self._rows) >= BATCH:
             self._flush()
-
-    def __enter__(self) -> ParquetSheet:
-        return self
 
     def __exit__(self, *error: object) -> None:
         if error[:1] == (None,):

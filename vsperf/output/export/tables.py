@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, BinaryIO, Protocol
 
 from vsperf.analysis.summary import CaseRow
@@ -16,15 +16,11 @@ from vsperf.output.table import Column, Value
 from vsperf.records.files.view import RunView
 
 
-class Sheet(Protocol):
+class Sheet(AbstractContextManager["Sheet"], Protocol):
     """A table that is being written; a context manager, at whose end it is whole."""
 
     def add(self, values: Sequence[Value]) -> None:
         """Add a row."""
-
-    def __enter__(self) -> Sheet: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 class TableFormat(Format):

@@ -149,15 +149,11 @@ def svg(drawing: Drawing) -> str:
 def save(drawing: Drawing, path: Path) -> None:
     """Write a drawing to a file, in the format that its name ends with."""
     drawn = content(drawing, format_of(path))
-    try:
-        with written(path) as file:
-            file.write(drawn)
-    except OSError as error:
-        raise RecordingError(
-            f"{path} cannot be written",
-            why=error.strerror or str(error),
-            fix="choose another file with -o",
-        ) from error
+    with (
+        RecordingError.if_refused(f"{path} cannot be written", fix="choose another file with -o"),
+        written(path) as file,
+    ):
+        file.write(drawn)
 
 
 def content(drawing: Drawing, form: str) -> bytes:

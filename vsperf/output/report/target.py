@@ -125,16 +125,14 @@ def write_report(
             found.append(write_html(folders, out, progress, library, compared))
         out.detach()
 
-    try:
-        with written(target) as file:
-            if form is Form.PDF:
-                print_pdf(write, file)
-            else:
-                write(file)
-    except OSError as error:
-        raise RecordingError(
-            f"the report cannot be written to {target}",
-            why=error.strerror or str(error),
-            fix="choose another place with -o FILE",
-        ) from error
+    with (
+        RecordingError.if_refused(
+            f"the report cannot be written to {target}", fix="choose another place with -o FILE"
+        ),
+        written(target) as file,
+    ):
+        if form is Form.PDF:
+            print_pdf(write, file)
+        else:
+            write(file)
     return found[0] if found else None

@@ -54,14 +54,11 @@ def set_baseline(results: Path, name: str, folder: Path) -> Baseline:
         place = str(folder.resolve())
     now = datetime.now(UTC).isoformat(timespec="seconds")
     content = json.dumps({"run": place, "set_at": now}, ensure_ascii=False) + "\n"
-    try:
+    with RecordingError.if_refused(
+        f"the baseline {name} cannot be kept in {results / FOLDER}",
+        fix="choose a folder that can be written to with `--results DIR`",
+    ):
         _replace(results / FOLDER / f"{name}{SUFFIX}", content.encode())
-    except OSError as error:
-        raise RecordingError(
-            f"the baseline {name} cannot be kept in {results / FOLDER}",
-            why=error.strerror,
-            fix="choose a folder that can be written to with `--results DIR`",
-        ) from error
     return Baseline(name, results / place, now)
 
 

@@ -132,20 +132,19 @@ def make_folder(results: Path, testcases: Iterable[str]) -> Path:
     names = list(dict.fromkeys(testcases))
     name = names[0] if len(names) == 1 else "several"
     day = datetime.now(UTC).date().isoformat()
-    try:
-        with trusted.reached(results, make=True) as place:  # and not in what takes its place
-            for _ in range(1000):
-                suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
-                folder = f"{day}-{name}-{suffix}"
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=place)
-                    return results / folder
-    except OSError as error:
-        raise RecordingError(
+    with (
+        RecordingError.if_refused(
             f"no run folder can be made in {results}",
-            why=error.strerror or str(error),
             fix="choose a directory that can be written to with `--results DIR`",
-        ) from error
+        ),
+        trusted.reached(results, make=True) as place,  # and not in what takes its place
+    ):
+        for _ in range(1000):
+            suffix = "".join(secrets.choice(LETTERS) for _ in range(4))
+            folder = f"{day}-{name}-{suffix}"
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, dir_fd=place)
+                return results / folder
     raise RecordingError(f"no free run id was found in {results}", fix="use `--results DIR`")
 
 

@@ -14,7 +14,7 @@ import sqlite3
 import stat
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -300,7 +300,7 @@ class BrokenRun:
         return f"{self.folder.name}: {self.problem}"
 
 
-class Index:
+class Index(AbstractContextManager["Index"]):
     """The index of one results directory; a context manager."""
 
     def __init__(self, results: Path, file: Path | None) -> None:
@@ -340,9 +340,6 @@ class Index:
     def close(self) -> None:
         """Close the index; what it holds stays in its file."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

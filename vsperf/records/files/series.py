@@ -52,12 +52,10 @@ class SeriesFile:
         """Make the file with its header; one that is there is gone on with."""
         folder = series_folder(run, header.case, header.attempt)
         made = cls(folder / f"{header.collector}{SUFFIX}")
-        try:
+        with made._writing():
             with trusted.reached(folder, make=True):
                 pass
             new = not made.path.exists()
-        except OSError as error:
-            raise made._refused(error) from error
         if new:
             made.append(header)
         return made
@@ -65,20 +63,15 @@ class SeriesFile:
     def append(self, *found: SeriesLine) -> None:
         """Write lines, all in one call."""
         content = b"".join(SERIES_LINE.dump_json(one) + b"\n" for one in found)
-        with self.opened() as descriptor:
-            try:
-                _write_whole(descriptor, content)
-            except OSError as error:
-                raise self._refused(error) from error
+        with self.opened() as descriptor, self._writing():
+            _write_whole(descriptor, content)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[int]:
         """Give a descriptor by which to append to it, and to nothing that others put there."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        try:
+        with self._writing():
             descriptor = trusted.open_plain(self.path, flags)
-        except OSError as error:
-            raise self._refused(error) from error
         try:
             yield descriptor
         finally:
@@ -87,18 +80,14 @@ class SeriesFile:
     def write_beside(self, ending: str, text: str) -> Path:
         """Write another file of this collector, such as its `.svg`; return its path."""
         path = self.path.with_suffix(ending)
-        try:
-            with written(path) as file:
-                file.write(text.encode(errors="backslashreplace"))
-        except OSError as error:
-            raise self._refused(error) from error
+        with self._writing(), written(path) as file:
+            file.write(text.encode(errors="backslashreplace"))
         return path
 
-    def _refused(self, error: OSError) -> RecordingError:
-        return RecordingError(
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        return RecordingError.if_refused(
             f"the series of {self.path.stem} cannot be written",
             where=Location(str(self.path)),
-            why=error.strerror or str(error),
             fix="make room on the disk, or collect nothing: --set collect=none",
         )
 

@@ -38,7 +38,7 @@ DURABLE = (RunHeader, CaseRecord, RunResume, RunEnd)
 """Lines that are forced to the disk."""
 
 
-class RunWriter:
+class RunWriter(contextlib.AbstractContextManager["RunWriter"]):
     """The open record file of one run; a context manager."""
 
     def __init__(self, folder: Path, descriptor: int, before: RunView | None) -> None:
@@ -130,9 +130,6 @@ class RunWriter:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Literal
+from typing import Literal
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import counts
 from vsperf.errors import UsageError
@@ -40,11 +39,11 @@ class IxnetworkSpec(ChassisSpec):
 class IxnetworkGenerator(ChassisGenerator):
     """Trials by IxNetwork."""
 
-    kind: ClassVar[str] = "ixnetwork"
-    summary: ClassVar[str] = "Keysight IxNetwork, by REST; never run against one"
-    Spec: ClassVar[type[DriverSpec]] = IxnetworkSpec
-    who: ClassVar[str] = "IxNetwork"
-    rest_s: ClassVar[float] = Ixnetwork.rest_s
+    kind = "ixnetwork"
+    summary = "Keysight IxNetwork, by REST; never run against one"
+    Spec = IxnetworkSpec
+    who = "IxNetwork"
+    rest_s = Ixnetwork.rest_s
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         """Return the same as of any chassis, but that copies of frames pass for frames."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.errors import UsageError
 from vsperf_chassis.driver import ChassisGenerator, check_places
 from vsperf_chassis.session import Chassis
@@ -26,11 +25,11 @@ class SpirentSpec(ChassisSpec):
 class SpirentGenerator(ChassisGenerator):
     """Trials by TestCenter."""
 
-    kind: ClassVar[str] = "spirent"
-    summary: ClassVar[str] = "Spirent TestCenter, by REST; never run against one"
-    Spec: ClassVar[type[DriverSpec]] = SpirentSpec
-    who: ClassVar[str] = "Spirent TestCenter"
-    rest_s: ClassVar[float] = Spirent.rest_s
+    kind = "spirent"
+    summary = "Spirent TestCenter, by REST; never run against one"
+    Spec = SpirentSpec
+    who = "Spirent TestCenter"
+    rest_s = Spirent.rest_s
 
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
         check_places(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import AbstractContextManager
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf_chassis.driver import ChassisGenerator, check_places
 from vsperf_chassis.session import Chassis
 from vsperf_chassis.spec import ChassisSpec, password_from
@@ -26,11 +25,11 @@ class XenaSpec(ChassisSpec):
 class XenaGenerator(ChassisGenerator):
     """Trials by a Xena chassis."""
 
-    kind: ClassVar[str] = "xena"
-    summary: ClassVar[str] = "a Xena chassis, by its text protocol; never run against one"
-    Spec: ClassVar[type[DriverSpec]] = XenaSpec
-    who: ClassVar[str] = "the Xena chassis"
-    rest_s: ClassVar[float] = XenaChassis.rest_s
+    kind = "xena"
+    summary = "a Xena chassis, by its text protocol; never run against one"
+    Spec = XenaSpec
+    who = "the Xena chassis"
+    rest_s = XenaChassis.rest_s
 
     def check(self, spec: ChassisSpec, places: dict[str, str]) -> None:
         check_places(places, PLACE, "no Xena chassis has", "module and port", "0/2")

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
 from vsperf.drivers.ending import until_left
@@ -21,6 +20,7 @@ from vsperf.drivers.generators.base import (
     OnSample,
     TrialRequest,
     Unmeasured,
+    no_frames,
 )
 from vsperf.drivers.generators.directions import check_directions
 from vsperf.drivers.generators.dperf.answer import (
@@ -258,7 +258,10 @@ class DperfSession:
     ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        _no_frames()
+        raise no_frames(
+            "dperf sends no frames of its own",
+            "--generator tgen, or a testcase whose method opens connections",
+        )
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
         self._require_open()
@@ -385,13 +388,11 @@ class DperfSession:
 class DperfGenerator(Unmeasured):
     """Opens connections by dperf."""
 
-    kind: ClassVar[str] = "dperf"
-    summary: ClassVar[str] = "dperf (1.9 or newer, which you have built): TCP connections a second"
-    Spec: ClassVar[type[DriverSpec]] = DperfSpec
-    wants: ClassVar[frozenset[Want]] = frozenset(
-        {Want.QUIET_CPUS, Want.CYCLE_COUNTER, Want.ROOT, Want.HUGEPAGES}
-    )
-    checks: ClassVar[tuple[Check, ...]] = (CHECK,)
+    kind = "dperf"
+    summary = "dperf (1.9 or newer, which you have built): TCP connections a second"
+    Spec = DperfSpec
+    wants = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER, Want.ROOT, Want.HUGEPAGES})
+    checks = (CHECK,)
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(ABILITIES)
@@ -460,11 +461,3 @@ def _require_running(one: Running) -> None:
     """Raise `ComponentError` where it ended: a part that died is otherwise taken for the switch."""
     if (how := one.program.failure()) is not None:
         raise ComponentError(f"{one.program.name} {how}")
-
-
-def _no_frames() -> NoReturn:
-    raise ComponentError(
-        "dperf sends no frames of its own",
-        why="it opens connections",
-        fix="--generator tgen, or a testcase whose method opens connections",
-    )

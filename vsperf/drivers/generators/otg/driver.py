@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -389,9 +389,9 @@ numbers and no distribution, so there is none here."""
 class OtgGenerator(Unmeasured):
     """Sends by whatever implements the model."""
 
-    kind: ClassVar[str] = "otg"
-    summary: ClassVar[str] = "any generator of the Open Traffic Generator model, by snappi"
-    Spec: ClassVar[type[DriverSpec]] = OtgSpec
+    kind = "otg"
+    summary = "any generator of the Open Traffic Generator model, by snappi"
+    Spec = OtgSpec
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()

@@ -11,10 +11,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import TrialPolicy
 from vsperf.config.wiring import directions_of, outer_nics
@@ -37,7 +36,6 @@ from vsperf.drivers.generators.testpmd.plan import (
 from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
 from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.process import log_of, managed
@@ -284,13 +282,11 @@ class TestpmdGenerator(Unmeasured):
 
     __test__ = False  # its name looks like that of tests
 
-    kind: ClassVar[str] = "testpmd"
-    summary: ClassVar[str] = "DPDK's testpmd: unpaced, unchecked frames, counted by ports"
-    Spec: ClassVar[type[DriverSpec]] = TestpmdGeneratorSpec
-    checks: ClassVar[tuple[Check, ...]] = (
-        program_check("testpmd", "calibration", "dpdk", names=("dpdk-testpmd", "testpmd")),
-    )
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.CYCLE_COUNTER}
+    kind = "testpmd"
+    summary = "DPDK's testpmd: unpaced, unchecked frames, counted by ports"
+    Spec = TestpmdGeneratorSpec
+    checks = (program_check("testpmd", "calibration", "dpdk", names=("dpdk-testpmd", "testpmd")),)
+    wants = POLLING_SWITCH | {Want.CYCLE_COUNTER}
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         both = _spec_of(case).mode == "flowgen"
@@ -298,11 +294,10 @@ class TestpmdGenerator(Unmeasured):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pinned = None if spec.cpus is None else spec.cpus.cpus
         programs = 1 if spec.mode == "flowgen" else 2
         memory = programs * Design(case, spec, ()).rings.memory_mb * MEGABYTE
         return Needs(
-            cpus=(CpuNeed(ROLE, spec.threads, pinned=pinned),),
+            cpus=(CpuNeed.of(ROLE, spec.cpus, spec.threads),),
             hugepage_bytes=memory if spec.hugepages else 0,
         )
 

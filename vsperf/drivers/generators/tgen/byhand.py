@@ -192,17 +192,17 @@ def capture(
     """
     own = {port: tgen.control.parent / f"seen-{port}.pcap" for port in files}
     try:
-        with written_together([*files.values()], OWN) as named:
+        with (
+            RecordingError.if_refused(
+                f"{', '.join(map(str, files.values()))} cannot be written",
+                fix="choose another place for the capture",
+            ),
+            written_together([*files.values()], OWN) as named,
+        ):
             result = _captured(tgen, ways, stream, frames, own)
             for path, file in zip(own.values(), named, strict=True):
                 with path.open("rb") as seen:
                     shutil.copyfileobj(seen, file)
-    except OSError as error:
-        raise RecordingError(
-            f"{', '.join(map(str, files.values()))} cannot be written",
-            why=error.strerror or str(error),
-            fix="choose another place for the capture",
-        ) from error
     finally:
         for path in own.values():
             path.unlink(missing_ok=True)

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from vsperf.config.abilities import Ability, Capabilities
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import FIRST_PORT
 from vsperf.config.traffic import Bursts, TrafficProfile, TrialPolicy
@@ -25,6 +24,7 @@ from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     HostJitter,
     OnSample,
+    TrafficGenerator,
     TrialRequest,
     TurnSide,
 )
@@ -255,15 +255,8 @@ class TgenSession:
         return self.tgen.round_trip_ns(cpus)
 
     def facts(self) -> dict[str, Any]:
-        hello = self.tgen.hello
-        known: dict[str, Any] = {
-            key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
-        }
-        if self.replay is not None:
-            known["replay"] = self.replay.facts()
-        place = self.tgen.facts()
-        known |= self.late_facts()
-        return {**place, **known, "argv": list(self.tgen.argv), "ports": self.tgen.ports()}
+        replay = {} if self.replay is None else {"replay": self.replay.facts()}
+        return {**self.tgen.facts(), **replay, **self.late_facts()}
 
     def late_facts(self) -> dict[str, Any]:
         return {"tsc": self.tsc.facts()}
@@ -273,15 +266,15 @@ class TgenSession:
         return 0 if self.rings is None else sum(self.rings.drops_of(self.tgen.process.pid).values())
 
 
-class TgenGenerator:
+class TgenGenerator(TrafficGenerator):
     """Sends real frames, and checks every one that comes back."""
 
-    kind: ClassVar[str] = "tgen"
-    summary: ClassVar[str] = "the DPDK traffic generator of this project, on any DPDK port"
-    Spec: ClassVar[type[DriverSpec]] = TgenSpec
-    sockets: ClassVar[tuple[str, ...]] = (CONTROL,)
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER})
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "tgen"
+    summary = "the DPDK traffic generator of this project, on any DPDK port"
+    Spec = TgenSpec
+    sockets = (CONTROL,)
+    wants = frozenset({Want.QUIET_CPUS, Want.CYCLE_COUNTER})
+    checks = CHECKS
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         if _spec_of(case).place == "vm":

@@ -315,7 +315,7 @@ class GuestTgen(Tgen):
         found = {} if self.guest is None else {"place": "vm", **self.guest.facts()}
         if self.began is not None:
             found["clock"] = Drift.between(self.began, self.read_clock()).facts()
-        return found
+        return {**found, **super().facts()}
 
     def other_sources(self) -> NotReadyError | None:
         about = super().other_sources()
@@ -376,12 +376,8 @@ def running_in_guest(plan: GuestPlan, workspace: Workspace) -> Iterator[GuestTge
 
 
 def _connected(path: Path) -> GuestClient:
-    try:
+    with ComponentError.if_refused("no connection to tgen in its guest"):
         return GuestClient.connect(path, ANSWER_S)
-    except OSError as error:
-        raise ComponentError(
-            "no connection to tgen in its guest", why=error.strerror or str(error)
-        ) from error
 
 
 def _fix(why: str) -> str | None:

@@ -149,11 +149,9 @@ class Look:
     def _arrived(self, port: int) -> list[tuple[int | None, Headers]]:
         """Return whose frames a port has seen; those that it sent itself are of other parts."""
         file = self._file(port)
-        try:
+        with ComponentError.if_refused(f"{file.name} cannot be read"):
             content = file.read_bytes()
             file.unlink()
-        except OSError as error:
-            raise ComponentError(f"{file.name} cannot be read", why=error.strerror) from error
         seen = (read(frame) for frame in frames_in(content))
         return [(one.part, one.headers) for one in seen if one is not None]
 

@@ -37,6 +37,7 @@ from vsperf.records.run import Placeholder
 from vsperf.records.threads import GENERATOR
 from vsperf.waits import sleep
 
+VERSIONS: tuple[str, ...] = ("tgen", "dpdk", "build")
 TGEN = OwnProgram("tgen", "the traffic generator tgen")
 
 
@@ -161,7 +162,8 @@ class Tgen:
         return None
 
     def facts(self) -> dict[str, Any]:
-        return {}
+        known = {name: self.hello[name] for name in VERSIONS if name in self.hello}
+        return {**known, "argv": list(self.argv), "ports": self.ports()}
 
     def other_sources(self) -> NotReadyError | None:
         """Return what is wrong with a program that was built from others than this vsperf."""

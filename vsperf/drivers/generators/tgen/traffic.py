@@ -37,15 +37,14 @@ class Replayed:
         """Return the file of a traffic, after tgen was configured; None if it has none."""
         if traffic.replay is None:
             return None
-        try:
-            with open(traffic.replay.file, "rb", opener=without_waiting) as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise ComponentError(
+        with (
+            ComponentError.if_refused(
                 f"{traffic.replay.file} cannot be read",
-                why=error.strerror,
                 fix="name a pcap file that whoever runs vsperf can read as traffic.replay.file",
-            ) from error
+            ),
+            open(traffic.replay.file, "rb", opener=without_waiting) as file,
+        ):
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         return cls(traffic.replay, configured["replays"][0], digest)
 
     @property

@@ -245,17 +245,7 @@ class TgenTurnsSession:
         return None if self.tgen.alive() else str(self.tgen.obituary("between two rounds"))
 
     def facts(self) -> dict[str, Any]:
-        hello = self.tgen.hello
-        known: dict[str, Any] = {
-            key: hello[key] for key in ("tgen", "dpdk", "build") if key in hello
-        }
-        return {
-            **self.tgen.facts(),
-            **known,
-            "tsc": self.tsc.facts(),
-            "argv": list(self.tgen.argv),
-            "ports": self.tgen.ports(),
-        }
+        return {**self.tgen.facts(), "tsc": self.tsc.facts()}
 
 
 def _why(found: Turns) -> str:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -28,7 +28,6 @@ from vsperf.drivers.generators.trex.streams import check_flows, traffic_directio
 from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.programs import program_check
 from vsperf.host.process import Managed, managed
 from vsperf.host.undo import ReleaseChassis, owner_name
@@ -250,12 +249,10 @@ CLOCK = "the CPU's time stamp counter, in whole microseconds"
 class TrexGenerator(Unmeasured):
     """Trials of frames by TRex in its stateless mode, and of connections in its stateful one."""
 
-    kind: ClassVar[str] = "trex"
-    summary: ClassVar[str] = (
-        "TRex: frames counted by streams, latency of a sampled one; TCP connections (ASTF)"
-    )
-    Spec: ClassVar[type[DriverSpec]] = TrexSpec
-    checks: ClassVar[tuple[Check, ...]] = (
+    kind = "trex"
+    summary = "TRex: frames counted by streams, latency of a sampled one; TCP connections (ASTF)"
+    Spec = TrexSpec
+    checks = (
         program_check(
             kind,
             "testbeds that name it as their generator",
@@ -270,8 +267,7 @@ class TrexGenerator(Unmeasured):
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = spec_of(case)
-        pinned = None if spec.cpus is None else spec.cpus.cpus
-        return Needs(cpus=(CpuNeed(ROLE, 1, pinned=pinned, busy=spec.starts),))
+        return Needs(cpus=(CpuNeed.of(ROLE, spec.cpus, busy=spec.starts),))
 
     def plan(
         self, case: CaseSpec, endpoints: tuple[Endpoint, ...], placement: Placement

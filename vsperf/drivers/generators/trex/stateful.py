@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import (
@@ -22,6 +22,7 @@ from vsperf.drivers.generators.base import (
     ConnectionsRequest,
     OnSample,
     TrialRequest,
+    no_frames,
 )
 from vsperf.drivers.generators.trex.profile import (
     CUT_OFF,
@@ -226,7 +227,10 @@ class StatefulSession:
     ended: bool = False
 
     def run(self, request: TrialRequest, on_sample: OnSample | None = None) -> TrialCounts:
-        _no_frames()
+        raise no_frames(
+            "TRex sends no frames here: its server runs in mode ASTF",
+            "a testcase whose method opens connections, or --generator tgen",
+        )
 
     def connect(self, request: ConnectionsRequest) -> ConnectionCounts:
         if self.ended:
@@ -329,11 +333,3 @@ class StatefulSession:
 
 def _listed(ports: tuple[int, ...]) -> str:
     return ", ".join(map(str, ports)) or "none"
-
-
-def _no_frames() -> NoReturn:
-    raise ComponentError(
-        "TRex sends no frames here: its server runs in mode ASTF",
-        why="it opens connections",
-        fix="a testcase whose method opens connections, or --generator tgen",
-    )

@@ -16,25 +16,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import nginx
 from vsperf.drivers.programs.base import (
-    InstalledProgram,
     KnownFault,
     Rendezvous,
     Said,
     Told,
+    in_steps,
     round_trips,
-    settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Failures, Interval, RoundTrips, Traffic
+from vsperf.records.exchange import Failures, RoundTrips
 from vsperf.trust.plain_json import MOST_COUNTED
 
 H2LOAD = PackagedProgram(
@@ -60,8 +57,6 @@ REQUESTS = re.compile(
 STATUSES = re.compile(r"^status codes: (\d{1,20}) 2xx, ", re.MULTILINE)
 MICROSECOND = 1_000
 UNITS = {"us": MICROSECOND, "ms": 1_000_000, "s": NANOSECONDS}
-STEP_NS = 250_000_000
-"""Of the intervals that are made of the log."""
 WHOLE = (98, 100)
 """From this share of the time on it ran as long as it was told to: it rounds what it says."""
 OWN_OUTPUT = "/proc/self/fd/1"
@@ -88,73 +83,18 @@ class Request(NamedTuple):
         return self.sent_ns + self.took_ns
 
 
-def _answered(asked: ExchangeAsked, client: Said) -> Told:
-    """Return what a client says that ended; `ValueError` with what is wrong with it."""
-    finished, sums = FINISHED.search(client.text), REQUESTS.search(client.text)
-    statuses = STATUSES.search(client.text)
-    if finished is None or sums is None or statuses is None:
-        raise ValueError(f"its client told no end: it {client.quoted}")
-    requests = sorted(
-        Request(int(sent) * MICROSECOND, int(took) * MICROSECOND, status)
-        for sent, status, took in LINE.findall(client.text)
-    )
-    good = sum(one.good for one in requests)
-    errored, late = int(sums[6]), int(sums[7])
-    if late > MOST_COUNTED:
-        raise ValueError("it tells of more late answers than are believed")
-    if errored > MOST_COUNTED:  # what a connection had left to do, which is without end
-        raise ValueError("connections of its client broke, and were not opened again")
-    if not good:
-        raise ValueError(
-            f"its client had no answer of status 2xx: {len(requests):,} others, {errored:,} errors"
-        )
-    if abs(int(statuses[1]) - good) > asked.connections:
-        raise ValueError(f"its log has {good:,} answers, and its sums {int(statuses[1]):,}")
-    ran_ns = round(float(finished[1]) * UNITS[finished[2]])
-    share, whole = WHOLE
-    elapsed_ns = asked.sending_ns if ran_ns * whole >= asked.sending_ns * share else ran_ns
-    if not 0 < max(one.ended_ns for one in requests) - requests[0].sent_ns <= 2 * elapsed_ns:
-        raise ValueError("its log is of another time than it says it ran for")
-    found = _told(asked, requests, elapsed_ns)
-    failures = Failures(
-        statuses=sum(not one.good and one.status != BROKEN for one in requests),
-        sockets=max(0, errored - late),
-        timeouts=late,
-        unanswered=None,
-    )
-    if asked.rate is None:
-        return replace(found, failures=failures)
-    due = due_ns([one.sent_ns for one in requests], asked, elapsed_ns)
-    return replace(
-        found,
-        from_due=_from_due(asked, requests, due, elapsed_ns),
-        failures=failures.model_copy(update={"unanswered": len(due) - len(requests)}),
-    )
-
-
 def _told(asked: ExchangeAsked, requests: Sequence[Request], elapsed_ns: int) -> Told:
     """Return what was answered, and how long that took from when it was sent."""
     began_ns = requests[0].sent_ns
     warm_ns = began_ns + asked.warm_up_ns
     times = Counter(one.took_ns for one in requests if one.good and one.sent_ns >= warm_ns)
-    steps = -(-elapsed_ns // STEP_NS)
-    counts = [0] * steps
-    for one in requests:
-        if one.good:
-            counts[min(steps - 1, (one.ended_ns - began_ns) // STEP_NS)] += 1
+    ended_ns = [one.ended_ns - began_ns for one in requests if one.good]
     return Told(
         elapsed_ns=elapsed_ns,
         ended_at_ns=began_ns + elapsed_ns,
-        transactions=sum(counts),
+        transactions=len(ended_ns),
         round_trips=round_trips(times.items()),
-        intervals=tuple(
-            Interval(
-                began_ns=number * STEP_NS,
-                ended_ns=min(elapsed_ns, (number + 1) * STEP_NS),
-                amount=count,
-            )
-            for number, count in enumerate(counts)
-        ),
+        intervals=in_steps(ended_ns, elapsed_ns),
     )
 
 
@@ -207,18 +147,14 @@ class H2loadSpec(nginx.HttpSpec):
 class H2load(nginx.Client):
     """Runs h2load against nginx."""
 
-    kind: ClassVar[str] = "h2load"
-    summary: ClassVar[str] = "h2load against nginx: requests of HTTP as answers come, or by a clock"
-    Spec: ClassVar[type[DriverSpec]] = H2loadSpec
+    kind = "h2load"
+    summary = "h2load against nginx: requests of HTTP as answers come, or by a clock"
+    Spec = H2loadSpec
+    asks = H2LOAD
     # Where each request has a connection of its own it does not end when its time is over.
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-open"})
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (
-        H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, FAULTS),
-    )
-
-    def find(self, case: CaseSpec) -> InstalledProgram:
-        return nginx.find(H2LOAD, settings_of(case, H2loadSpec))
+    EXCHANGES = frozenset({"http-rr", "http-open"})
+    FAULTS = FAULTS
+    checks = (H2LOAD.check(H2loadSpec, partial(nginx.find, H2LOAD), nginx.USE, FAULTS),)
 
     def client(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous
@@ -233,4 +169,44 @@ class H2load(nginx.Client):
         )
 
     def answered(self, asked: ExchangeAsked, client: Said) -> Told:
-        return _answered(asked, client)
+        finished, sums = FINISHED.search(client.text), REQUESTS.search(client.text)
+        statuses = STATUSES.search(client.text)
+        if finished is None or sums is None or statuses is None:
+            raise ValueError(f"its client told no end: it {client.quoted}")
+        requests = sorted(
+            Request(int(sent) * MICROSECOND, int(took) * MICROSECOND, status)
+            for sent, status, took in LINE.findall(client.text)
+        )
+        good = sum(one.good for one in requests)
+        errored, late = int(sums[6]), int(sums[7])
+        if late > MOST_COUNTED:
+            raise ValueError("it tells of more late answers than are believed")
+        if errored > MOST_COUNTED:  # what a connection had left to do, which is without end
+            raise ValueError("connections of its client broke, and were not opened again")
+        if not good:
+            raise ValueError(
+                f"its client had no answer of status 2xx: {len(requests):,} others, {errored:,} "
+                "errors"
+            )
+        if abs(int(statuses[1]) - good) > asked.connections:
+            raise ValueError(f"its log has {good:,} answers, and its sums {int(statuses[1]):,}")
+        ran_ns = round(float(finished[1]) * UNITS[finished[2]])
+        share, whole = WHOLE
+        elapsed_ns = asked.sending_ns if ran_ns * whole >= asked.sending_ns * share else ran_ns
+        if not 0 < max(one.ended_ns for one in requests) - requests[0].sent_ns <= 2 * elapsed_ns:
+            raise ValueError("its log is of another time than it says it ran for")
+        found = _told(asked, requests, elapsed_ns)
+        failures = Failures(
+            statuses=sum(not one.good and one.status != BROKEN for one in requests),
+            sockets=max(0, errored - late),
+            timeouts=late,
+            unanswered=None,
+        )
+        if asked.rate is None:
+            return replace(found, failures=failures)
+        due = due_ns([one.sent_ns for one in requests], asked, elapsed_ns)
+        return replace(
+            found,
+            from_due=_from_due(asked, requests, due, elapsed_ns),
+            failures=failures.model_copy(update={"unanswered": len(due) - len(requests)}),
+        )

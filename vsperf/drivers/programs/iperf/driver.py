@@ -10,16 +10,16 @@ server's clock begins when its own connection was there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     NOT_ENDED,
     InstalledProgram,
     KnownFault,
+    Program,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -32,10 +32,9 @@ from vsperf.drivers.programs.base import (
 )
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import NotReadyError, UsageError
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Interval, Traffic
+from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED
 
 INSTALL = "apt-get install iperf"
@@ -231,23 +230,20 @@ def _require_size(asked: ExchangeAsked) -> None:
         )
 
 
-class Iperf:
+class Iperf(Program):
     """Runs iperf 2."""
 
-    kind: ClassVar[str] = "iperf"
-    summary: ClassVar[str] = "iperf 2: streams of TCP and UDP, to repeat what old reports did"
-    Spec: ClassVar[type[DriverSpec]] = IperfSpec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
-    SERVER_ENDS: ClassVar[bool] = True
-    SERVER: ClassVar[str] = IPERF.name
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (IPERF.check(IperfSpec, _find, USE, FAULTS),)
+    kind = "iperf"
+    summary = "iperf 2: streams of TCP and UDP, to repeat what old reports did"
+    Spec = IperfSpec
+    EXCHANGES = frozenset({"tcp-stream", "udp-stream"})
+    SERVER_ENDS = True
+    SERVER = IPERF.name
+    FAULTS = FAULTS
+    checks = (IPERF.check(IperfSpec, _find, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return _find(settings_of(case, IperfSpec))
-
-    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     InstalledProgram,
     KnownFault,
+    Program,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -29,10 +29,9 @@ from vsperf.drivers.programs.base import (
 )
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import UsageError
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Interval, Traffic
+from vsperf.records.exchange import Interval
 from vsperf.trust.plain_json import MOST_COUNTED, first
 
 IPERF3 = PackagedProgram(
@@ -188,23 +187,20 @@ def _require_size(asked: ExchangeAsked) -> None:
         )
 
 
-class Iperf3:
+class Iperf3(Program):
     """Runs iperf3."""
 
-    kind: ClassVar[str] = "iperf3"
-    summary: ClassVar[str] = "iperf3: streams of TCP and UDP, one process for each end of each"
-    Spec: ClassVar[type[DriverSpec]] = Iperf3Spec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"tcp-stream", "udp-stream"})
-    SERVER_ENDS: ClassVar[bool] = True
-    SERVER: ClassVar[str] = IPERF3.name
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, FAULTS),)
+    kind = "iperf3"
+    summary = "iperf3: streams of TCP and UDP, one process for each end of each"
+    Spec = Iperf3Spec
+    EXCHANGES = frozenset({"tcp-stream", "udp-stream"})
+    SERVER_ENDS = True
+    SERVER = IPERF3.name
+    FAULTS = FAULTS
+    checks = (IPERF3.check(Iperf3Spec, IPERF3.of, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return IPERF3.of(settings_of(case, Iperf3Spec))
-
-    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

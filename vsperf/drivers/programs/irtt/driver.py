@@ -9,28 +9,27 @@ server died, and when it was interrupted and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     LONGEST_WORDS,
     InstalledProgram,
     KnownFault,
+    Program,
     ProgramSpec,
     Rendezvous,
     Said,
     Told,
     ended_early,
+    in_steps,
     problem_of,
     quotable,
     settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
-from vsperf.records.exchange import Interval, Traffic
 from vsperf.records.packets import Packets
 from vsperf.trust.plain_json import MOST_COUNTED, loads
 
@@ -53,8 +52,6 @@ FAULTS = (
     KnownFault("it sends no packet that was due while it was kept from running: these are counted"),
 )
 Document = Mapping[str, Any]
-STEP_NS = 250_000_000
-"""Of the intervals that are made of the packets."""
 BACK, LOST, LOST_THERE, LOST_BACK = "false", "true", "true_up", "true_down"
 """What it says of a packet under `lost`."""
 ERRORS = {"send_err": "send", "receive_err": "receive"}
@@ -88,7 +85,7 @@ def _told(asked: ExchangeAsked, document: Document) -> Told:
         elapsed_ns=asked.sending_ns,
         ended_at_ns=_whole(began) + asked.sending_ns,
         transactions=back,
-        intervals=_intervals(packets, asked.sending_ns),
+        intervals=in_steps(_back_ns(packets), asked.sending_ns),
         packets=packets,
     )
 
@@ -141,21 +138,11 @@ def _out_of_order(numbers: Sequence[int]) -> int:
     return found
 
 
-def _intervals(packets: Packets, elapsed_ns: int) -> tuple[Interval, ...]:
-    """Return what came back in parts of the time; the last one has what came afterwards, too."""
-    counts = [0] * -(-elapsed_ns // STEP_NS)
+def _back_ns(packets: Packets) -> Iterator[int]:
+    """Yield when each packet came back, of those that did."""
     for number, (late, took) in enumerate(zip(packets.late_ns, packets.took_ns, strict=True)):
         if late is not None and took is not None:
-            at_ns = number * packets.interval_ns + late + took
-            counts[min(len(counts) - 1, at_ns // STEP_NS)] += 1
-    return tuple(
-        Interval(
-            began_ns=number * STEP_NS,
-            ended_ns=min(elapsed_ns, (number + 1) * STEP_NS),
-            amount=count,
-        )
-        for number, count in enumerate(counts)
-    )
+            yield number * packets.interval_ns + late + took
 
 
 def _whole(number: object) -> int:
@@ -172,23 +159,20 @@ class IrttSpec(ProgramSpec):
     kind: Literal["irtt"]
 
 
-class Irtt:
+class Irtt(Program):
     """Runs irtt."""
 
-    kind: ClassVar[str] = "irtt"
-    summary: ClassVar[str] = "irtt: packets by a clock that are sent back, each with its times"
-    Spec: ClassVar[type[DriverSpec]] = IrttSpec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"udp-echo"})
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = IRTT.name
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (IRTT.check(IrttSpec, IRTT.of, USE, FAULTS),)
+    kind = "irtt"
+    summary = "irtt: packets by a clock that are sent back, each with its times"
+    Spec = IrttSpec
+    EXCHANGES = frozenset({"udp-echo"})
+    SERVER_ENDS = False
+    SERVER = IRTT.name
+    FAULTS = FAULTS
+    checks = (IRTT.check(IrttSpec, IRTT.of, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return IRTT.of(settings_of(case, IrttSpec))
-
-    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

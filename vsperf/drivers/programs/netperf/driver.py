@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs.base import (
     DATA_PORTS,
     InstalledProgram,
     KnownFault,
+    Program,
     ProgramSpec,
     Rendezvous,
     Said,
@@ -35,7 +35,6 @@ from vsperf.drivers.programs.base import (
 )
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.exchange import Interval, RoundTrips, Traffic, is_stream
@@ -265,23 +264,20 @@ def _find(spec: NetperfSpec | None, search: str | None = None) -> InstalledProgr
     return replace(client, server=server)
 
 
-class Netperf:
+class Netperf(Program):
     """Runs netperf against netserver."""
 
-    kind: ClassVar[str] = "netperf"
-    summary: ClassVar[str] = "netperf: streams, requests and responses, new connections"
-    Spec: ClassVar[type[DriverSpec]] = NetperfSpec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset(TESTS)
-    SERVER_ENDS: ClassVar[bool] = False
-    SERVER: ClassVar[str] = SERVER
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (NETPERF.check(NetperfSpec, _find, USE, FAULTS),)
+    kind = "netperf"
+    summary = "netperf: streams, requests and responses, new connections"
+    Spec = NetperfSpec
+    EXCHANGES = frozenset(TESTS)
+    SERVER_ENDS = False
+    SERVER = SERVER
+    FAULTS = FAULTS
+    checks = (NETPERF.check(NetperfSpec, _find, USE, FAULTS),)
 
     def find(self, case: CaseSpec) -> InstalledProgram:
         return _find(settings_of(case, NetperfSpec))
-
-    def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
-        return {}
 
     def server(
         self, case: CaseSpec, program: str, asked: ExchangeAsked, meet: Rendezvous

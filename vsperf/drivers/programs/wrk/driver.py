@@ -13,25 +13,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
-    InstalledProgram,
     KnownFault,
     Rendezvous,
     Said,
     Told,
     round_trips,
-    settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Traffic
 
 WRK = PackagedProgram(
     "wrk",
@@ -64,16 +59,6 @@ TOOK = re.compile(rf"^{lua.MARK} took_us (\d{{1,10}}) (\d{{1,19}})$", re.MULTILI
 MICROSECOND = 1_000
 
 
-def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
-    requests, timeouts = found.requests, found.timeouts
-    took = {int(us): int(count) for us, count in TOOK.findall(text)}
-    measured = _measured(took, found.elapsed_ns // MICROSECOND, requests // asked.connections)
-    whole = sum(measured.values()) == requests - timeouts and min(measured.values(), default=0) >= 0
-    return replace(
-        found.told, round_trips=round_trips(measured.items(), MICROSECOND) if whole else None
-    )
-
-
 def _measured(took: Mapping[int, int], duration_us: int, of_each: int) -> Mapping[int, int]:
     """Return how often each time was measured.
 
@@ -99,17 +84,13 @@ class WrkSpec(nginx.HttpSpec):
 class Wrk(nginx.Client):
     """Runs wrk against nginx."""
 
-    kind: ClassVar[str] = "wrk"
-    summary: ClassVar[str] = "wrk against nginx: requests of HTTP as fast as answers come"
-    Spec: ClassVar[type[DriverSpec]] = WrkSpec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-rr", "http-crr"})
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (
-        WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, FAULTS),
-    )
-
-    def find(self, case: CaseSpec) -> InstalledProgram:
-        return nginx.find(WRK, settings_of(case, WrkSpec))
+    kind = "wrk"
+    summary = "wrk against nginx: requests of HTTP as fast as answers come"
+    Spec = WrkSpec
+    asks = WRK
+    EXCHANGES = frozenset({"http-rr", "http-crr"})
+    FAULTS = FAULTS
+    checks = (WRK.check(WrkSpec, partial(nginx.find, WRK), nginx.USE, FAULTS),)
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**super().files(case, asked, meet), lua.FILE: SCRIPT}
@@ -125,4 +106,13 @@ class Wrk(nginx.Client):
         )
 
     def answered(self, asked: ExchangeAsked, client: Said) -> Told:
-        return _told(asked, lua.counted(client), client.text)
+        found = lua.counted(client)
+        requests, timeouts = found.requests, found.timeouts
+        took = {int(us): int(count) for us, count in TOOK.findall(client.text)}
+        measured = _measured(took, found.elapsed_ns // MICROSECOND, requests // asked.connections)
+        whole = (
+            sum(measured.values()) == requests - timeouts and min(measured.values(), default=0) >= 0
+        )
+        return replace(
+            found.told, round_trips=round_trips(measured.items(), MICROSECOND) if whole else None
+        )

@@ -15,27 +15,22 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.programs import lua, nginx
 from vsperf.drivers.programs.base import (
-    InstalledProgram,
     KnownFault,
     Rendezvous,
     Said,
     Told,
     round_trips,
-    settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.errors import UsageError
-from vsperf.host.doctor.finding import Check
 from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.quantities.human import human_ns
 from vsperf.quantities.units import NANOSECONDS
-from vsperf.records.exchange import Traffic
 
 WRK2 = PackagedProgram(
     "wrk2",
@@ -74,33 +69,6 @@ def forgotten_ns(asked: ExchangeAsked) -> int:
     return FORGOTTEN_NS + asked.connections * STEP_NS
 
 
-def _told(asked: ExchangeAsked, found: lua.Counted, text: str) -> Told:
-    if found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS:  # all that was due in it is looked at
-        ran, asked_for = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
-        raise ValueError(f"its client says that it ran for {ran}, and was asked for {asked_for}")
-    if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(text) is None:
-        raise ValueError("its client had no answer in its first ten seconds")
-    due, sent = _times(text, DUE), _times(text, SENT)
-    if sum(due.values()) != sum(sent.values()) or sum(due.values()) > found.requests:
-        raise ValueError(
-            f"its client counted {found.requests:,} answers, {sum(due.values()):,} times from when "
-            f"requests were due, and {sum(sent.values()):,} from when they were sent"
-        )
-    waiting = max(0, due_by_clock(asked, found.elapsed_ns) - found.requests)
-    step_us = asked.connections * NANOSECONDS // ((asked.rate or 1) * MICROSECOND)
-    # As if they were shared evenly by the connections: however else they were, some waited longer.
-    due.update(number // asked.connections * step_us for number in range(waiting))
-    one = found.told
-    return replace(
-        one,
-        round_trips=round_trips(sent.items(), MICROSECOND),
-        from_due=round_trips(due.items(), MICROSECOND),
-        failures=None
-        if one.failures is None
-        else one.failures.model_copy(update={"unanswered": waiting}),
-    )
-
-
 def _times(text: str, kind: str) -> Counter[int]:
     """Return how many answers took so many microseconds; `ValueError` where that is not told."""
     part = next((one for one in text.split(PART)[1:] if one.startswith(kind)), "")
@@ -133,17 +101,13 @@ class Wrk2Spec(nginx.HttpSpec):
 class Wrk2(nginx.Client):
     """Runs wrk2 against nginx."""
 
-    kind: ClassVar[str] = "wrk2"
-    summary: ClassVar[str] = "wrk2 against nginx: requests of HTTP by a clock"
-    Spec: ClassVar[type[DriverSpec]] = Wrk2Spec
-    EXCHANGES: ClassVar[frozenset[Traffic]] = frozenset({"http-open"})
-    FAULTS: ClassVar[tuple[KnownFault, ...]] = FAULTS
-    checks: ClassVar[tuple[Check, ...]] = (
-        WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, FAULTS),
-    )
-
-    def find(self, case: CaseSpec) -> InstalledProgram:
-        return nginx.find(WRK2, settings_of(case, Wrk2Spec))
+    kind = "wrk2"
+    summary = "wrk2 against nginx: requests of HTTP by a clock"
+    Spec = Wrk2Spec
+    asks = WRK2
+    EXCHANGES = frozenset({"http-open"})
+    FAULTS = FAULTS
+    checks = (WRK2.check(Wrk2Spec, partial(nginx.find, WRK2), nginx.USE, FAULTS),)
 
     def files(self, case: CaseSpec, asked: ExchangeAsked, meet: Rendezvous) -> Mapping[str, str]:
         return {**super().files(case, asked, meet), lua.FILE: lua.script()}
@@ -167,4 +131,32 @@ class Wrk2(nginx.Client):
         )
 
     def answered(self, asked: ExchangeAsked, client: Said) -> Told:
-        return _told(asked, lua.counted(client), client.text)
+        found = lua.counted(client)
+        if (
+            found.elapsed_ns > 2 * asked.sending_ns + LONGER_NS
+        ):  # all that was due in it is looked at
+            ran, asked_for = human_ns(found.elapsed_ns), human_ns(asked.sending_ns)
+            raise ValueError(
+                f"its client says that it ran for {ran}, and was asked for {asked_for}"
+            )
+        if asked.sending_ns > forgotten_ns(asked) and FORGOT.search(client.text) is None:
+            raise ValueError("its client had no answer in its first ten seconds")
+        due, sent = _times(client.text, DUE), _times(client.text, SENT)
+        if sum(due.values()) != sum(sent.values()) or sum(due.values()) > found.requests:
+            raise ValueError(
+                f"its client counted {found.requests:,} answers, {sum(due.values()):,} times from "
+                f"when requests were due, and {sum(sent.values()):,} from when they were sent"
+            )
+        waiting = max(0, due_by_clock(asked, found.elapsed_ns) - found.requests)
+        step_us = asked.connections * NANOSECONDS // ((asked.rate or 1) * MICROSECOND)
+        # As if the connections shared them evenly: however else they were, some waited longer.
+        due.update(number // asked.connections * step_us for number in range(waiting))
+        one = found.told
+        return replace(
+            one,
+            round_trips=round_trips(sent.items(), MICROSECOND),
+            from_due=round_trips(due.items(), MICROSECOND),
+            failures=None
+            if one.failures is None
+            else one.failures.model_copy(update={"unanswered": waiting}),
+        )

@@ -18,13 +18,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.counted import PowerOfTwo
 from vsperf.config.wiring import nics
 from vsperf.dpdk.command import MEGABYTE, PROGRAM, Rings, Testpmd
 from vsperf.dpdk.running import Patience, RunningTestpmd, drops_of, find_testpmd
 from vsperf.drivers.settings import reading
+from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.settings import VnfsSpec, by_vnf, deal_out, require_ways_told_apart
 from vsperf.errors import UsageError
@@ -336,12 +336,12 @@ class Processes(Group[RunningVnf]):
         return tuple(line for running in self.vnfs for line in running.testpmd.access())
 
 
-class ProcessVnf:
+class ProcessVnf(Vnf):
     """Forwards as a container would: a process on vhost-user, and no guest around it."""
 
-    kind: ClassVar[str] = "process"
-    summary: ClassVar[str] = "testpmd on virtio_user in place of a guest, as containers run it"
-    Spec: ClassVar[type[DriverSpec]] = ProcessSpec
+    kind = "process"
+    summary = "testpmd on virtio_user in place of a guest, as containers run it"
+    Spec = ProcessSpec
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(case, _spec_of(case))

@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.settings import reading
+from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vnfs.group import Group
 from vsperf.drivers.vnfs.qemu.checks import CHECKS, check, require_no_devices
 from vsperf.drivers.vnfs.qemu.plan import (
@@ -25,7 +24,6 @@ from vsperf.drivers.vnfs.qemu.plan import (
 from vsperf.drivers.vnfs.settings import by_vnf
 from vsperf.host.binding import bound
 from vsperf.host.cpus import Needs
-from vsperf.host.doctor.finding import Check
 from vsperf.host.doctor.wants import Want
 from vsperf.host.workspace import Workspace
 from vsperf.qemu.host import probe, program_of, qemu_host
@@ -109,14 +107,14 @@ def all_started(vnfs: Sequence[QemuVnf], program: str, workspace: Workspace) -> 
                     one.power_off()  # all of them now; each is waited for when it is its turn
 
 
-class Qemu:
+class Qemu(Vnf):
     """Boots real guests, and lets them forward."""
 
-    kind: ClassVar[str] = "qemu"
-    summary: ClassVar[str] = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
-    Spec: ClassVar[type[DriverSpec]] = QemuSpec
-    wants: ClassVar[frozenset[Want]] = frozenset({Want.QUIET_CPUS})
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "qemu"
+    summary = "virtual machines of QEMU on vhost-user or taps, with KVM or emulated"
+    Spec = QemuSpec
+    wants = frozenset({Want.QUIET_CPUS})
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(case, _spec_of(case))

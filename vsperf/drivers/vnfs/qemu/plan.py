@@ -204,12 +204,10 @@ def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
     pins = deal_out(spec.cpus, counts, "vCPUs")
-    emulator = None if spec.emulator_cpus is None else spec.emulator_cpus.cpus
     found = []
     for name, own in settings.items():
         found.append(CpuNeed(name, own.vcpu_count, pinned=pins.get(name)))
-        count = len(emulator) if emulator else 1
-        found.append(CpuNeed(emulator_role(name), count, busy=False, pinned=emulator))
+        found.append(CpuNeed.of(emulator_role(name), spec.emulator_cpus, busy=False))
     memory = sum(own.memory for own in settings.values() if own.hugepages)
     return Needs(cpus=tuple(found), hugepage_bytes=memory * MEGABYTE)
 

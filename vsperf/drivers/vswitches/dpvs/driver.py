@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.programs.find import PackagedProgram
 from vsperf.drivers.settings import reading
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, require_root
 from vsperf.drivers.vswitches.dpvs.layout import (
     CONFIGURATION,
     DPIP,
@@ -469,25 +468,24 @@ CHECKS = (Check(NAME, Group.PROGRAMS, _programs),)
 """Not among the checks of a run: a case may name another install, and the driver looks at that."""
 
 
-class Dpvs:
+class Dpvs(VSwitch):
     """Deploys DPVS."""
 
-    kind: ClassVar[str] = "dpvs"
-    summary: ClassVar[str] = "DPVS, a load balancer on DPDK, a private instance beside any other"
-    Spec: ClassVar[type[DriverSpec]] = DpvsSpec
-    sockets: ClassVar[tuple[str, ...]] = (IPC_SOCKET,)
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "dpvs"
+    summary = "DPVS, a load balancer on DPDK, a private instance beside any other"
+    Spec = DpvsSpec
+    sockets = (IPC_SOCKET,)
+    wants = POLLING_SWITCH | {Want.TAPS}
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
         check_ends(case)
-        workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
         main = spec.main_cpu
         master = () if main is None else (CpuNeed(MAIN_ROLE, 1, busy=False, pinned=(main,)),)
         memory = Design(case, spec, Placement()).memory_mb
         return Needs(
-            cpus=(CpuNeed(PMD_ROLE, spec.worker_count, pinned=workers), *master),
+            cpus=(CpuNeed.of(PMD_ROLE, spec.worker_cpus, spec.workers), *master),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from ipaddress import ip_network
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -24,7 +24,7 @@ from vsperf.config.connections import (
     protocol_of,
     servers_of,
 )
-from vsperf.config.counted import Counted
+from vsperf.config.counted import Counted, PowerOfTwo
 from vsperf.dpdk.command import MEGABYTE, lcores
 from vsperf.drivers.settings import WholeSeconds, require_as_many
 from vsperf.drivers.vswitches.base import SwitchPlan, step
@@ -49,12 +49,6 @@ LEAST_CONNECTIONS = 131_072
 mistake that it mends by two million."""
 MOST_WORKERS = 16
 """As many queues as it has of a port."""
-
-
-def _power(value: int) -> int:
-    if value & (value - 1):
-        raise ValueError(f"{value:,} is no power of 2, as DPVS has it")
-    return value
 
 
 class DpvsSpec(DriverSpec):
@@ -83,7 +77,9 @@ class DpvsSpec(DriverSpec):
     main_cpu: Annotated[int, Field(ge=0)] | None = None
     """CPU of its master thread, which answers questions, and never sleeps either. It shares that of
     the first worker when not given, and takes half of it: name one where there are enough."""
-    connections: Annotated[int, Field(ge=LEAST_CONNECTIONS, le=1 << 27), Counted] = 262_144
+    connections: Annotated[int, Field(ge=LEAST_CONNECTIONS, le=1 << 27), Counted, PowerOfTwo] = (
+        262_144
+    )
     """Connections for which it has room, a power of 2, on each memory node; less one, as DPVS has
     it."""
     local_addresses: Annotated[int, Field(ge=1, le=128)] = 1
@@ -98,14 +94,12 @@ class DpvsSpec(DriverSpec):
     """Ports of links without a device in the testbed: taps of the kernel, which DPVS opens as
     packet sockets (`packet`); or shared memory of which it is the guest's side and listens
     (`virtio-user`), which takes a DPVS that was changed to do without RSS."""
-    ring: Annotated[int, Field(ge=64, le=8192), Counted] = 1024
+    ring: Annotated[int, Field(ge=64, le=8192), Counted, PowerOfTwo] = 1024
     """Descriptors in each ring of a port, a power of 2."""
     memory: Annotated[int, Field(ge=256, le=1_048_576)] | None = None
     """Memory [MB] on each memory node; what tables and buffers take when not given."""
     hugepages: bool = True
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
-
-    _connections_are_a_power = field_validator("connections", "ring")(_power)
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Self:

@@ -16,7 +16,7 @@ from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT, protocol_of
 from vsperf.drivers.settings import WholeSeconds, reading
-from vsperf.drivers.vswitches.base import SwitchPlan, step
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, step
 from vsperf.drivers.vswitches.hops import (
     WANTS,
     Hop,
@@ -34,7 +34,6 @@ from vsperf.drivers.vswitches.rule_programs import RuleProgram
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.doctor.finding import Check, Group
-from vsperf.host.doctor.wants import Want
 from vsperf.host.netns import entering
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
@@ -324,14 +323,14 @@ class RunningIpvs(RunningHop):
         self.hop.settle({self.workspace.fill(name): value for name, value in settings})
 
 
-class Ipvs:
+class Ipvs(VSwitch):
     """Deploys the load balancer of the Linux kernel."""
 
-    kind: ClassVar[str] = "ipvs"
-    summary: ClassVar[str] = "IPVS, the load balancer of the Linux kernel"
-    Spec: ClassVar[type[DriverSpec]] = IpvsSpec
-    wants: ClassVar[frozenset[Want]] = WANTS
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "ipvs"
+    summary = "IPVS, the load balancer of the Linux kernel"
+    Spec = IpvsSpec
+    wants = WANTS
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         return needs_of(_spec_of(case).cpus)

@@ -10,15 +10,18 @@ one of them would cost a second. Therefore a port is given its path when somebod
 
 from __future__ import annotations
 
+import platform
 import subprocess
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, require_root
 from vsperf.drivers.vswitches.kernel_ports import await_held
 from vsperf.drivers.vswitches.ovs import layout
 from vsperf.drivers.vswitches.ovs.database import Database, Interface, connected
@@ -40,6 +43,8 @@ from vsperf.drivers.vswitches.ports import far_end
 from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host import taps
 from vsperf.host.devices import Devices
+from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.files import Roots
 from vsperf.host.netns import within
 from vsperf.host.networks import private_network
 from vsperf.host.packet_sockets import Rings, drops_of
@@ -49,7 +54,7 @@ from vsperf.host.tuntap import is_there, refused_frames
 from vsperf.host.undo import BRIDGE_DEVICES, RemoveTap
 from vsperf.host.veths import handed, joined
 from vsperf.host.workspace import Workspace, require_fitting
-from vsperf.records.run import Placeholder
+from vsperf.records.run import Placeholder, Placement
 from vsperf.waits import how_it_ended, run
 
 DAEMON_S = 10.0
@@ -445,28 +450,67 @@ def _take(name: str, network: str, workspace: Workspace) -> None:
         there.bring_up(name)
 
 
-def planned(design: Design) -> SwitchPlan:
-    """Say what `deployed` will do."""
-    spec = design.spec
-    return switch_plan(design, planned_programs(spec.install, Tree.of(spec), dpdk=design.dpdk))
+class OvsSwitch(VSwitch):
+    """Deploys Open vSwitch as a case makes it."""
+
+    sockets = layout.SOCKETS
+    wants = POLLING_SWITCH | {Want.TAPS}
+
+    @abstractmethod
+    def design(self, case: CaseSpec, placement: Placement) -> Design:
+        """Return what the case makes of it."""
+
+    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
+        design = self.design(case, placement)
+        tree = Tree.of(design.spec)
+        return switch_plan(design, planned_programs(design.spec.install, tree, dpdk=design.dpdk))
+
+    def require(self, case: CaseSpec) -> None:
+        design = self.design(case, Placement())
+        _programs(design)
+        require_network(design)
+
+    @contextmanager
+    def start(
+        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
+    ) -> Iterator[RunningOvs]:
+        design = self.design(case, placement)
+        programs = _programs(design)
+        check(design, workspace)
+        with instance(design, programs, workspace) as running, until_left(running):
+            yield running
 
 
-def required(design: Design) -> Programs:
-    """Return the programs; raise `NotReadyError` for what the machine lacks."""
-    spec = design.spec
-    programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
-    require_network(design)
-    return programs
+def _programs(design: Design) -> Programs:
+    """Return the programs; raise `NotReadyError` for what lacks of them, and of the kernel."""
+    if not design.userspace:
+        require_datapath()
+    return find_programs(design.spec.install, Tree.of(design.spec), dpdk=design.dpdk)
 
 
-@contextmanager
-def deployed(design: Design, workspace: Workspace) -> Iterator[RunningOvs]:
-    """Bring the instance up; leaving the context takes it down."""
-    spec = design.spec
-    programs = find_programs(spec.install, Tree.of(spec), dpdk=design.dpdk)
-    check(design, workspace)
-    with instance(design, programs, workspace) as running, until_left(running):
-        yield running
+MODULE = "openvswitch"
+
+
+def require_datapath(roots: Roots | None = None) -> None:
+    """Raise `NotReadyError` where the kernel has no datapath of Open vSwitch in it."""
+    roots = roots or Roots()
+    if (roots.sys / "module" / MODULE).is_dir():
+        return
+    release = platform.release()
+    modules = roots.root / "lib" / "modules" / release
+    for table in ("modules.dep", "modules.builtin"):
+        with suppress(OSError):
+            if f"/{MODULE}.ko" in (modules / table).read_text():
+                raise NotReadyError(
+                    "the kernel's datapath of Open vSwitch is not loaded",
+                    why=f"there is no {roots.sys}/module/{MODULE}",
+                    fix=f"modprobe {MODULE}",
+                )
+    raise NotReadyError(
+        "this kernel has no datapath of Open vSwitch",
+        why=f"the module {MODULE} is neither loaded nor in {modules}",
+        fix="use a kernel that has it, or let the daemon forward: --set vswitch.datapath=userspace",
+    )
 
 
 def check(design: Design, workspace: Workspace, user: int | None = None) -> None:

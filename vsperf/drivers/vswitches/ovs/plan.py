@@ -10,7 +10,7 @@ from typing import ClassVar
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.vswitches.base import SwitchPlan, step
 from vsperf.drivers.vswitches.ovs import layout
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort
+from vsperf.drivers.vswitches.ovs.layout import OvsSettings, SwitchPort
 from vsperf.drivers.vswitches.ovs.programs import Programs
 from vsperf.drivers.vswitches.ovs.rules import (
     FILTER_COOKIE,
@@ -19,7 +19,6 @@ from vsperf.drivers.vswitches.ovs.rules import (
     shown_rules,
     tags_to_see,
 )
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.host.netns import entering
 from vsperf.host.threads import Polling
 from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
+from vsperf.drivers.vswitches.ovs.layout import OvsSettings
 from vsperf.errors import NotReadyError
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
 from vsperf.host.doctor.others import programs_of_others

@@ -25,8 +25,7 @@ from vsperf.config.flows import (
 from vsperf.config.modify import Modify
 from vsperf.config.traffic import Encapsulation, Layer3, TrafficProfile
 from vsperf.config.wiring import Pass, forks, passes
-from vsperf.drivers.vswitches.ovs.layout import SwitchPort
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
+from vsperf.drivers.vswitches.ovs.layout import OvsSettings, SwitchPort
 from vsperf.errors import UsageError
 
 PRIORITY = 10

@@ -18,7 +18,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import own_settings
-from vsperf.drivers.vswitches.base import SwitchPlan, require_root
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch, require_root
 from vsperf.drivers.vswitches.hops import WANTS, Hop, asked_in, made_hop
 from vsperf.drivers.vswitches.kernel_ports import POLL_S, needs_of
 from vsperf.drivers.vswitches.proxy.layout import (
@@ -72,7 +72,7 @@ def proxy_check(
     return Check(f"{name} as a proxy", Group.PROGRAMS, ask)
 
 
-class ProxySwitch(ABC):
+class ProxySwitch(ABC, VSwitch):
     """Deploys a program that ends connections of clients, and makes others to servers."""
 
     kind: ClassVar[str]

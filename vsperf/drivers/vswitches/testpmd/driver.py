@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.dpdk.command import MEGABYTE
 from vsperf.dpdk.running import Look, Patience, RunningTestpmd, find_testpmd
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import reading
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.drivers.vswitches.ports import Place
 from vsperf.drivers.vswitches.testpmd.plan import (
     MAIN_ROLE,
@@ -29,7 +28,7 @@ from vsperf.drivers.vswitches.testpmd.plan import (
 from vsperf.errors import ComponentError, DiedError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
-from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.doctor.wants import POLLING_SWITCH
 from vsperf.host.process import Managed, end, managed
 from vsperf.host.software import package_versions
 from vsperf.host.threads import LCORES, Polling
@@ -179,25 +178,24 @@ CHECKS = (Check("testpmd as a switch", Group.PROGRAMS, _program),)
 """Not among the checks of a run: a case may name a tree, and the driver looks at that."""
 
 
-class TestpmdSwitch:
+class TestpmdSwitch(VSwitch):
     """Deploys testpmd in the place of a switch: the least that one could cost on its ports."""
 
     __test__ = False  # its name looks like that of tests
 
-    kind: ClassVar[str] = "testpmd"
-    summary: ClassVar[str] = "DPDK's testpmd, which joins ports in pairs and looks at no frame"
-    Spec: ClassVar[type[DriverSpec]] = TestpmdSpec
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "testpmd"
+    summary = "DPDK's testpmd, which joins ports in pairs and looks at no frame"
+    Spec = TestpmdSpec
+    wants = POLLING_SWITCH
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
         main = None if spec.main_cpu is None else (spec.main_cpu,)
         memory = spec.memory or Design(case, spec).rings.memory_mb
         return Needs(
             cpus=(
-                CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
+                CpuNeed.of(PMD_ROLE, spec.pmd_cpus, spec.pmds),
                 CpuNeed(MAIN_ROLE, 1, busy=False, pinned=main),
             ),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,

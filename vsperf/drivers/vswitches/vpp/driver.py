@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.ending import until_left
 from vsperf.drivers.settings import reading
-from vsperf.drivers.vswitches.base import SwitchPlan
+from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.drivers.vswitches.vpp import layout
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Api, Messages, call_many, connect
 from vsperf.drivers.vswitches.vpp.calls import Call
@@ -38,7 +36,7 @@ from vsperf.drivers.vswitches.vpp.spec import VppSpec
 from vsperf.errors import ComponentError, DiedError, NotReadyError, VsperfError
 from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.doctor.finding import Answer, Check, Group, Host, missing, ok
-from vsperf.host.doctor.wants import POLLING_SWITCH, Want
+from vsperf.host.doctor.wants import POLLING_SWITCH
 from vsperf.host.eventfds import ring
 from vsperf.host.hugepages import read_pools
 from vsperf.host.process import Managed, end, managed, written
@@ -282,23 +280,22 @@ CHECKS = (Check("vpp", Group.PROGRAMS, _programs),)
 """Not among the checks of a run: a case may name another install, and the driver looks at that."""
 
 
-class Vpp:
+class Vpp(VSwitch):
     """Deploys VPP."""
 
-    kind: ClassVar[str] = "vpp"
-    summary: ClassVar[str] = "VPP of FD.io, a private instance beside any other"
-    Spec: ClassVar[type[DriverSpec]] = VppSpec
-    sockets: ClassVar[tuple[str, ...]] = layout.SOCKETS
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH
-    checks: ClassVar[tuple[Check, ...]] = CHECKS
+    kind = "vpp"
+    summary = "VPP of FD.io, a private instance beside any other"
+    Spec = VppSpec
+    sockets = layout.SOCKETS
+    wants = POLLING_SWITCH
+    checks = CHECKS
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        workers = None if spec.worker_cpus is None else spec.worker_cpus.cpus
         main = None if spec.main_cpu is None else (spec.main_cpu,)
         return Needs(
             cpus=(
-                CpuNeed(WORKER_ROLE, spec.worker_count, pinned=workers),
+                CpuNeed.of(WORKER_ROLE, spec.worker_cpus, spec.worker_count),
                 CpuNeed(MAIN_ROLE, 1, busy=False, pinned=main),
             ),
             hugepage_bytes=hugepage_bytes(spec, ports_of(case, spec)),

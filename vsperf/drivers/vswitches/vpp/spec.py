@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vsperf.config.counted import Counted
+from vsperf.config.counted import Counted, PowerOfTwo
 from vsperf.config.flows import TTL, link_mac
 from vsperf.config.rooted import RootedSpec
 from vsperf.drivers.settings import WholeSeconds, require_as_many
@@ -89,7 +89,7 @@ class VppSpec(RootedSpec):
     queues: Annotated[int, Field(ge=1, le=255)] = 1
     """Receive queues of each device and memif; a vhost-user port has as many as the other end asks
     for."""
-    ring: Annotated[int, Field(ge=64, le=16384)] = 1024
+    ring: Annotated[int, Field(ge=64, le=16384), PowerOfTwo] = 1024
     """Descriptors in each ring of a device or memif, a power of 2; the rings of a vhost-user port
     belong to the other end."""
     mergeable: bool = True
@@ -120,13 +120,6 @@ class VppSpec(RootedSpec):
                 "other; leave one out"
             )
         return {**said, **meant}
-
-    @field_validator("ring")
-    @classmethod
-    def _ring_is_a_power(cls, ring: int) -> int:
-        if ring & (ring - 1):
-            raise ValueError(f"{ring} is no power of 2, as rings of VPP are")
-        return ring
 
     @field_validator("filters")
     @classmethod

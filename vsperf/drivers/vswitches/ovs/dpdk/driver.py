@@ -7,31 +7,27 @@ that moment it has nothing left for the port that connects, which then fails.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
 from vsperf.drivers.settings import reading, require_as_many
-from vsperf.drivers.vswitches.base import SwitchPlan, wire_of
-from vsperf.drivers.vswitches.ovs.bringup import deployed, planned, required
+from vsperf.drivers.vswitches.base import wire_of
+from vsperf.drivers.vswitches.ovs.bringup import OvsSwitch
 from vsperf.drivers.vswitches.ovs.layout import (
     AFXDP,
     LARGEST_USUAL_MTU,
     RING_FRAMES,
-    SOCKETS,
+    OvsSettings,
     SwitchPort,
     mtu_request,
 )
 from vsperf.drivers.vswitches.ovs.plan import MAIN_ROLE, PMD_ROLE, Design, caches, limits, word
 from vsperf.drivers.vswitches.ovs.programs import SYSTEM_SWITCH, check_of
-from vsperf.drivers.vswitches.ovs.running import RunningOvs
-from vsperf.drivers.vswitches.ovs.spec import OvsSettings
 from vsperf.drivers.vswitches.ports import (
     PCI_ADDRESS,
     VIRTUAL_DEVICE,
@@ -44,10 +40,7 @@ from vsperf.drivers.vswitches.ports import (
 )
 from vsperf.errors import UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.finding import Check
-from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.threads import Polling
-from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet
 from vsperf.records import threads
 from vsperf.records.run import Endpoint, Placeholder, Placement, Wire
@@ -436,36 +429,24 @@ def socket_memory(memory_mb: int, placement: Placement) -> str:
     return ",".join(str(memory_mb if node in nodes else 0) for node in range(max(nodes) + 1))
 
 
-class OvsDpdk:
+class OvsDpdk(OvsSwitch):
     """Deploys Open vSwitch with its userspace datapath on DPDK."""
 
-    kind: ClassVar[str] = "ovs-dpdk"
-    summary: ClassVar[str] = "Open vSwitch with DPDK, a private instance beside any other"
-    Spec: ClassVar[type[DriverSpec]] = OvsDpdkSpec
-    sockets: ClassVar[tuple[str, ...]] = SOCKETS
-    wants: ClassVar[frozenset[Want]] = POLLING_SWITCH | {Want.TAPS}
-    checks: ClassVar[tuple[Check, ...]] = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
+    kind = "ovs-dpdk"
+    summary = "Open vSwitch with DPDK, a private instance beside any other"
+    Spec = OvsDpdkSpec
+    checks = (check_of(kind, OvsDpdkSpec, dpdk=True), SYSTEM_SWITCH)
 
     def needs(self, case: CaseSpec) -> Needs:
         spec = _spec_of(case)
-        pmds = None if spec.pmd_cpus is None else spec.pmd_cpus.cpus
         memory = memory_mb(spec, ports_of(case, spec))
-        main = None if spec.main_cpus is None else spec.main_cpus.cpus
         return Needs(
             cpus=(
-                CpuNeed(PMD_ROLE, spec.pmd_count, pinned=pmds),
-                CpuNeed(MAIN_ROLE, len(main) if main else 1, busy=False, pinned=main),
+                CpuNeed.of(PMD_ROLE, spec.pmd_cpus, spec.pmds),
+                CpuNeed.of(MAIN_ROLE, spec.main_cpus, busy=False),
             ),
             hugepage_bytes=memory * MEGABYTE if spec.hugepages else 0,
         )
 
-    def plan(self, case: CaseSpec, placement: Placement) -> SwitchPlan:
-        return planned(DpdkDesign(case, _spec_of(case), placement))
-
-    def require(self, case: CaseSpec) -> None:
-        required(DpdkDesign(case, _spec_of(case), Placement()))
-
-    def start(
-        self, case: CaseSpec, plan: SwitchPlan, placement: Placement, workspace: Workspace
-    ) -> AbstractContextManager[RunningOvs]:
-        return deployed(DpdkDesign(case, _spec_of(case), placement), workspace)
+    def design(self, case: CaseSpec, placement: Placement) -> Design:
+        return DpdkDesign(case, _spec_of(case), placement)

@@ -7,9 +7,8 @@ import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.programs.base import LONGEST_WORDS
 from vsperf.drivers.programs.find import PackagedProgram
@@ -23,7 +22,6 @@ from vsperf.drivers.vswitches.proxy.layout import (
 )
 from vsperf.drivers.vswitches.proxy.running import InstalledProxy, Told
 from vsperf.errors import ComponentError
-from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
 from vsperf.trust.plain_json import count_of
 from vsperf.waits import received, sent
@@ -133,14 +131,14 @@ def find(spec: ProxySpec | None) -> InstalledProxy:
 class Haproxy(ProxySwitch):
     """Deploys HAProxy."""
 
-    kind: ClassVar[str] = "haproxy"
-    program: ClassVar[str] = NAME
-    summary: ClassVar[str] = (
+    kind = "haproxy"
+    program = NAME
+    summary = (
         "HAProxy as a load balancer of TCP: it ends each connection, and makes another to a server"
     )
-    Spec: ClassVar[type[DriverSpec]] = HaproxySpec
-    sockets: ClassVar[tuple[str, ...]] = (f"{SOCKET}.4194304.tmp",)  # it is called so at first
-    checks: ClassVar[tuple[Check, ...]] = (proxy_check(NAME, HaproxySpec, find),)
+    Spec = HaproxySpec
+    sockets = (f"{SOCKET}.4194304.tmp",)  # it is called so at first
+    checks = (proxy_check(NAME, HaproxySpec, find),)
 
     @classmethod
     def find(cls, spec: ProxySpec | None) -> InstalledProxy:

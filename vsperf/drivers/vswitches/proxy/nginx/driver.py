@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from vsperf.config.base import DriverSpec
 from vsperf.config.connections import SERVICE_PORT
 from vsperf.drivers.programs.find import PackagedProgram, said_by
 from vsperf.drivers.vswitches.proxy.driver import ProxySwitch, proxy_check
@@ -22,7 +21,6 @@ from vsperf.drivers.vswitches.proxy.layout import (
 )
 from vsperf.drivers.vswitches.proxy.running import InstalledProxy
 from vsperf.errors import NotReadyError
-from vsperf.host.doctor.finding import Check
 from vsperf.records.run import Placeholder
 
 NAME = "nginx"
@@ -87,14 +85,14 @@ def module_of(built: str, program: str) -> str | None:
 class NginxStream(ProxySwitch):
     """Deploys nginx."""
 
-    kind: ClassVar[str] = "nginx-stream"
-    program: ClassVar[str] = NAME
-    summary: ClassVar[str] = (
+    kind = "nginx-stream"
+    program = NAME
+    summary = (
         "nginx as a load balancer of TCP: it ends each connection, and makes another to a server"
     )
-    Spec: ClassVar[type[DriverSpec]] = NginxSpec
-    checks: ClassVar[tuple[Check, ...]] = (proxy_check(NAME, NginxSpec, find),)
-    leads: ClassVar[bool] = True
+    Spec = NginxSpec
+    checks = (proxy_check(NAME, NginxSpec, find),)
+    leads = True
 
     @classmethod
     def find(cls, spec: ProxySpec | None) -> InstalledProxy:
