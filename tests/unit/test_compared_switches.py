@@ -219,6 +219,9 @@ def test_lines_of_a_figure_are_called_by_the_switch(tmp_path: Path) -> None:
     for by in ("switch", "vswitch"):
         samples = [Sampled(traits_of(case)) for case in cases]
         assert [one.name for one in groups_of(samples, by=[by])] == ["ovs-dpdk", "vpp"]
+    with pytest.raises(UsageError, match=r"by vswitch\.emc$") as strange:  # nor taken for repeats
+        groups_of(samples, by=["vswitch.emc"])
+    assert "there are: switch, " in str(strange.value.problems[0].fix)
 
 
 # Generators of one run side by side: what each did on the same switch, or why nobody knows.

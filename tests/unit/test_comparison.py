@@ -41,7 +41,7 @@ from vsperf.output.table import Cell
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.baselines import set_baseline
 from vsperf.records.host import Conditions
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.run import Outcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
@@ -358,6 +358,20 @@ class TestGate:
         said = " ".join("".join(capsys.readouterr()).split())
         told = f"too wide to tell whether it is worse by more than {share}: phy2phy_tput-64B ndr"
         assert (told in said) == (code is ExitCode.INVALID_RESULT)
+
+    def test_lower_bounds_alone_tell_nobody_and_let_nothing_pass(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The generator was at its end on both sides; the second switch may be half as fast."""
+        for name, lower in (("aaaa", 2_550_000), ("bbbb", 9_184)):
+            (goal,) = found(lower).goals
+            bound = goal.model_copy(update={"upper_fps": None, "limit": Limit.GENERATOR})
+            run(tmp_path, name, {1: [SearchResult(goals=(bound,))]})
+        gate = ("--fail-above", "3%", "--results", str(tmp_path))
+        assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+        said = " ".join("".join(capsys.readouterr()).split())
+        assert "CANNOT BE TOLD" in said
+        assert "lower bounds alone on both sides nobody can tell whether it is worse" in said
 
     def test_what_may_have_changed_by_more_though_it_need_not_have_at_all_is_not_told(
         self, tmp_path: Path

@@ -214,6 +214,15 @@ class TestRanks:
         assert difference_of(open_ended, above).change is Change.NONE
         assert difference_of(open_ended, below).change is Change.DOWN
 
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_of_what_are_lower_bounds_alone_nobody_can_tell(self, count: int) -> None:
+        fast, slow = (
+            searched(*[(low + n, math.inf) for n in range(count)]) for low in (2_550_000, 9_184)
+        )
+        for base, other in ((fast, fast), (fast, slow), (slow, fast)):
+            told = difference_of(base, other)
+            assert (told.means, told.change, told.share) == (Means.NOTHING, Change.NONE, None)
+
     @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 7), (10, 10)])
     def test_the_interval_of_the_ratio_ends_where_the_test_begins(
         self, sizes: tuple[int, int]

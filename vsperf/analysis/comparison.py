@@ -88,6 +88,8 @@ class Row:
         if found is None:
             return False
         if found.least is None and found.most is None:
+            if self.bounded_below(number):
+                return None
             return self.worse(number) and _size(found) > share
         if more_is_better(self.name, self.unit):
             at_least, at_most = _less(found.most), _less(found.least)
@@ -97,6 +99,11 @@ class Row:
             return False
         surely = at_least is not None and at_least >= share
         return True if surely and self.worse(number) else None
+
+    def bounded_below(self, number: int) -> bool:
+        """Whether of a side and of the base no more is known than what each is at least."""
+        base, other = self.samples[0], self.samples[number]
+        return bool(base and other and base.open_ended and other.open_ended)
 
     def judged(self, share: float) -> bool | None:
         """Whether any side is worse by more; None where that may be."""

@@ -329,7 +329,8 @@ class Means(enum.StrEnum):
     INTERVALS = "intervals"
     """The intervals lie apart; how far repeats lie apart nobody knows."""
     NOTHING = "nothing"
-    """Single numbers without bounds, of which nobody knows how far they can be off."""
+    """Single numbers without bounds, of which nobody knows how far they can be off; or lower bounds
+    on both sides, above which each can be anything."""
 
 
 class Change(enum.StrEnum):
@@ -369,6 +370,13 @@ def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -
 
     `scatter` is what is known of repeats of this number, also from other cases.
     """
+    found = _judged(base, other, scatter)
+    if base.open_ended and other.open_ended and found.least is None and found.most is None:
+        return replace(found, means=Means.NOTHING)  # each may be anything above its lower bound
+    return found
+
+
+def _judged(base: Sample, other: Sample, scatter: Scatter | None) -> Difference:
     together = _together(base, other)
     if together is None:
         return Difference(Means.NOTHING, Change.NONE, _share(base, other), together=None)

@@ -28,6 +28,7 @@ BY = {
     Means.INTERVALS: "by the intervals of single runs, and nobody knows how far runs lie apart: "
     f"`--repeat {least_repeats()}` on each side is the least that tells",
 }
+ALONE = "single numbers without bounds, or lower bounds alone on both sides"
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 
 
@@ -140,7 +141,7 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     against = f"against {base.name}"
     judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
     if not judged:
-        return f"It cannot be told {against}: single numbers without bounds."
+        return f"It cannot be told {against}: {ALONE}."
     worse = [(row, one) for row, one in judged if row.worse(1)]
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]
     of = f" of {len(judged)}" if len(judged) > 1 else ""

@@ -12,6 +12,7 @@ from vsperf.analysis.comparison import Comparison, Row
 from vsperf.analysis.difference import LEVEL, SEEN, Change, Difference, Means, Sample, least_repeats
 from vsperf.analysis.generators import JUDGED_BY, GeneratorRow
 from vsperf.analysis.generators import Column as Heading
+from vsperf.analysis.summary import too_busy
 from vsperf.output.figures.published import ratio_notes
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import End, human_change, human_fps, human_interval, human_ns
@@ -222,6 +223,10 @@ def _gaps(found: Comparison) -> Iterator[str]:
 
 def reservations(found: Comparison) -> Iterator[str]:
     """Yield with what the numbers of a comparison have to be read."""
+    for letter, side in zip(LETTERS, found.sides, strict=False):
+        busy = too_busy(case.record for case in side.cases if case.record is not None)
+        if busy is not None:
+            yield f"{letter}: {busy}"
     if found.obstacles:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
     if found.asked:

@@ -413,7 +413,8 @@ VERDICTS: Mapping[str, str] = MappingProxyType(
         "worse": "A number changed for the worse, by more than chance.",
         "better": "A number changed for the better, by more than chance.",
         "no change": "No number changed by more than chance; each that was judged has an interval.",
-        "cannot be told": "There is nothing to judge by: single numbers without bounds or repeats.",
+        "cannot be told": "There is nothing to judge by: single numbers without bounds or repeats, "
+        "or lower bounds alone on both sides.",
         "cut": "From this run on something else is measured: other settings, or another machine.",
         "refuted": "A later case disproved what it rested on, so it is measured again.",
         "not run": "The case has not begun.",

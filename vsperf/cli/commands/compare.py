@@ -35,6 +35,8 @@ from vsperf.trust.named_files import written
 LIMIT = 50
 """Rows of a table when nobody asks for more."""
 FORMATS = ("table", "json", "md", "html")
+WIDE = "the interval is too wide to tell whether it"
+BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
 
 
 @click.command(
@@ -226,8 +228,14 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     missing = list(dict.fromkeys(f"{gap.label} {gap.name}".rstrip() for gap in gaps))
     if missing:
         say(f"no number to judge: {first_of(missing)}", err=quiet)
-    open_ones = [f"{row.label} {row.name}" for row in found.undecided(float(fail_above))]
-    if open_ones:
-        why = f"the interval is too wide to tell whether it is worse by more than {fail_above}"
-        say(f"{why}: {first_of(open_ones)}; more repeats narrow it", err=quiet)
-    return ExitCode.INVALID_RESULT if missing or open_ones else ExitCode.OK
+    undecided = found.undecided(float(fail_above))
+    sides = range(1, len(found.sides))
+    bounded = [row for row in undecided if any(row.bounded_below(number) for number in sides)]
+    for rows, why, remedy in (
+        ([row for row in undecided if row not in bounded], WIDE, "more repeats narrow it"),
+        (bounded, BOUNDED, "a generator that can do more tells"),
+    ):
+        if rows:
+            names = first_of([f"{row.label} {row.name}" for row in rows])
+            say(f"{why} is worse by more than {fail_above}: {names}; {remedy}", err=quiet)
+    return ExitCode.INVALID_RESULT if missing or undecided else ExitCode.OK

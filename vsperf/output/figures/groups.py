@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from vsperf.errors import UsageError
 from vsperf.output.figures.drawing import Axis, Drawing, Panel, Point, Scale, Tick
 from vsperf.output.figures.facts import IDLE_POINTS, WORKERS, Facts
 from vsperf.quantities.human import counted, human_ns, human_seconds
@@ -81,13 +82,21 @@ def groups_of(
     A line is called by as few of its traits as tell it from the others. Traits that have an axis
     of their own are no reason for another line.
     """
-    wanted = {ALSO_CALLED.get(name, name) for name in by}
+    every, wanted = list(samples), {ALSO_CALLED.get(name, name) for name in by}
+    known = dict.fromkeys(name for sample in every for name, _ in sample.traits)
+    if every and (strange := sorted(wanted - known.keys())):
+        raise UsageError(
+            f"lines cannot be told apart by {strange[0]}",
+            why="no case that is drawn was swept over it, or has a label of that name",
+            fix=f"there are: {', '.join(known)}; what differs between runs can have a name: "
+            "`vsperf run … --label NAME=VALUE`",
+        )
     chosen = [
         (
             sample,
             {k: v for k, v in sample.traits if (k in wanted if by else _short(k) not in without)},
         )
-        for sample in samples
+        for sample in every
     ]
     found: dict[tuple[tuple[str, str], ...], list[Any]] = {}
     for sample, traits in chosen:

@@ -224,7 +224,8 @@ def _name(key: Place, places: Sequence[Place]) -> str:
 PLOT = Plot(
     name="ratios",
     title="what changed from the first run to others, with confidence intervals",
-    needs="two runs of one case, or one run of several switches: `vsperf plot ratios RUN RUN`",
+    needs="two runs of one case, or one run of several switches, with more on one side than lower "
+    "bounds (≥): `vsperf plot ratios RUN RUN`",
     gather=gather,
     draw=draw,
 )
