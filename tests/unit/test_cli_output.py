@@ -168,6 +168,11 @@ class TestOfSeveralCases:
         assert lines.index(told) == last + 1
         assert sum(line.startswith("what to do first") for line in lines) == 1
 
+    def test_on_a_machine_too_busy_to_tell_that_is_to_be_ended_first(self) -> None:
+        flags = (Flag.SHORT_OFFER, Flag.TOO_BUSY, Flag.EMULATED)
+        lines = self.lines({"flags": flags, "trials": 3, "measured_ns": 10**9})
+        assert f"what to do first: {Flag.TOO_BUSY.remedy}" in lines
+
     def test_where_numbers_stand_nothing_is_to_be_done(self) -> None:
         notes_alone = tuple(flag for flag in Flag if flag.severity is Severity.NOTE)
         lines = self.lines({"flags": notes_alone})

@@ -277,6 +277,8 @@ def test_a_word_that_is_a_subject_too_is_told_with_both() -> None:
 
 def test_a_word_is_explained_as_it_is_printed_behind_its_subject() -> None:
     assert find("limit: host") == {"limits": {"host": find("limits")["limits"]["host"]}}
+    assert find("limit host") == find("limit: host")
+    assert find("RFC9971") == find("RFC 9971")
     with pytest.raises(UsageError, match="nothing to explain"):
         find("limit: nobody")
 

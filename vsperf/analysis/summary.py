@@ -297,6 +297,15 @@ def flows_differ(rows: Sequence[CaseRow]) -> bool:
 TOO_BUSY = "host: too busy to tell"
 
 
+def first_remedy(rows: Iterable[CaseRow], remedies: Iterable[str]) -> str:
+    """Return what to do first, the gravest doubt's remedy coming first; empty where that depends.
+
+    On a machine that was too busy other doubts may be its doing.
+    """
+    busy = too_busy(row.record for row in rows if row.record is not None)
+    return Flag.TOO_BUSY.remedy if busy is not None else next(filter(None, remedies), "")
+
+
 def too_busy(records: Iterable[CaseRecord]) -> str | None:
     """Say so if most of the time of a run was measured on a machine that was too busy.
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vsperf.analysis.summary import CaseRow
+from vsperf.analysis.summary import CaseRow, first_remedy
 from vsperf.cli.terminal import INDENT, PlainConsole, between_words, fitting, words_of
 from vsperf.output.case_tables import (
     MOST_WARNINGS,
@@ -99,7 +99,7 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
     if (more := len(warned) - MOST_WARNINGS) > 0:
         said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
-    if first := next((doubt.remedy for doubt in warned if doubt.remedy), None):
+    if first := first_remedy(measured, (doubt.remedy for doubt in warned)):
         said.append(Text(f"what to do first: {first}"))
     said += [Text(line) for line in _standing(measured, whole)]
     if measured and not whole:

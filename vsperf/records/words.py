@@ -489,7 +489,7 @@ ALSO = MappingProxyType(
         "not the same": "control",
         "●": "full",
         "○": "full",
-        "clean": "clean time",
+        **dict.fromkeys(("clean", "undisturbed", "undisturbed time"), "clean time"),
         "near": "regime",
         "far": "regime",
         "host: too busy to tell": "host-too-busy",

@@ -195,7 +195,7 @@ def _as_printed(
     topic: str, everything: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Return what is explained of a word with its subject before it, such as `limit: host`."""
-    subject, _, word = (part.strip() for part in topic.partition(":"))
+    subject, _, word = (part.strip() for part in topic.partition(":" if ":" in topic else " "))
     names = (name for name in (subject, f"{subject}s") if word in everything.get(name, ()))
     return {name: {word: everything[name][word]} for name in names}
 
@@ -287,4 +287,4 @@ def _is_path(path: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _plain(word: str) -> str:
-    return word.lower().replace("-", " ").replace("_", " ")
+    return re.sub(r"\Arfc(?=\d)", "rfc ", word.lower().replace("-", " ").replace("_", " "))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from vsperf import __version__
-from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
+from vsperf.analysis.summary import TOO_BUSY, CaseRow, first_remedy, too_busy
 from vsperf.output.case_tables import (
     CaseColumn,
     column_case,
@@ -390,7 +390,7 @@ def overview_of(runs: Sequence[RunView], gathered: Gathered, teller: Teller) -> 
         else "",
         facts=facts,
         concerns=concerns,
-        first=next((one.doubt.remedy for one in concerns if one.doubt.remedy), ""),
+        first=first_remedy(gathered.rows, (one.doubt.remedy for one in concerns)),
         criteria=tuple(gathered.criteria),
         words=glossary_of(results.names),
         results=results,
