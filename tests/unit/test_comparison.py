@@ -178,7 +178,7 @@ class TestWhatDiffers:
         run(tmp_path, "bbbb", {1: [1], 2: [1]}, spec={"vswitch": {"emc": False}}, environment=other)
         kernel, emc = of(tmp_path, "aaaa", "bbbb").contrasts
         assert (kernel.name, kernel.values) == ("system.kernel", (("6.1",), ("6.12",)))
-        assert (emc.name, emc.values) == ("vswitch.emc", (("True",), ("False",)))
+        assert (emc.name, emc.values) == ("vswitch.emc", (("true",), ("false",)))
         assert emc.cases == ("phy2phy_tput-64B", "phy2phy_tput-128B")
 
     def test_what_a_case_did_not_live_to_say_is_no_difference(self, tmp_path: Path) -> None:

@@ -189,6 +189,11 @@ def _flat(
         for place, inner in enumerate(value):
             yield from _flat(f"{path}.{place}", inner, passing)
     elif isinstance(value, list | tuple):
-        yield path, ", ".join(str(one) for one in value)
+        yield path, ", ".join(map(_written, value))
     else:
-        yield path, None if value is None else str(value)
+        yield path, None if value is None else _written(value)
+
+
+def _written(value: object) -> str:
+    """Write a value as a testcase has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
