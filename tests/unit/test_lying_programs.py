@@ -187,6 +187,15 @@ def use(server: Server) -> None:
         server.read((1,))
 
 
+def test_a_name_of_an_owner_that_has_no_end_is_told_by_its_first_words() -> None:
+    with (
+        talking(StatelessServer, "get_owner", {"owner": {"a" * 5_000: 1}}) as server,
+        pytest.raises(NotReadyError, match="belongs to") as taken,
+    ):
+        server.acquire(force=False)
+    assert len(taken.value.problems[0].what) < 1_000
+
+
 EACH = {str(number): "1" for number in range(200)}
 """By number, each counter as what is none."""
 PORT = {"index": 0, "rx": {"caps": ["flow_stats", "latency"]}}

@@ -262,7 +262,7 @@ class Server(ABC):
     def owner(self, port: int) -> str:
         """Return who has a port; empty if nobody."""
         answer = mapping(self.client.ask("get_owner", port_id=port), "get_owner")
-        owner = str(answer.get("owner") or "")
+        owner = str(answer.get("owner") or "")[:MOST_WORDS]
         return "" if owner == NOBODY else owner
 
     def events(self) -> tuple[dict[str, Any], ...]:
