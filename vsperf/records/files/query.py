@@ -70,6 +70,11 @@ class Filter:
         if self.since is not None:
             parts.append("r.started_at >= ?")
             values.append(_date(self.since))
+        # What is no text on the command line stands escaped in records, and so it is looked for.
+        values = [
+            one.encode(errors="backslashreplace").decode() if isinstance(one, str) else one
+            for one in values
+        ]
         return " AND ".join(parts), values
 
 
