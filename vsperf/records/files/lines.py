@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from vsperf.errors import Location, StoreError
 from vsperf.stop import raise_if_stopped
@@ -130,3 +130,14 @@ def _is_json(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def escaped(value: Any) -> Any:
+    """Return a value with all that is no text in it escaped, as it stands in records."""
+    if isinstance(value, str) and type(value) is str:
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {escaped(key): escaped(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(escaped(item) for item in value)
+    return value

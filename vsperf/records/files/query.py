@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from vsperf.errors import UsageError
 from vsperf.records.files.folders import RECORDS, is_locked
+from vsperf.records.files.lines import escaped
 from vsperf.records.files.reader import RunState
 from vsperf.records.result import GoalResult, Limit, LoadResult
 from vsperf.records.run import CaseRecord, Outcome
@@ -71,11 +72,7 @@ class Filter:
             parts.append("r.started_at >= ?")
             values.append(_date(self.since))
         # What is no text on the command line stands escaped in records, and so it is looked for.
-        values = [
-            one.encode(errors="backslashreplace").decode() if isinstance(one, str) else one
-            for one in values
-        ]
-        return " AND ".join(parts), values
+        return " AND ".join(parts), escaped(values)
 
 
 @dataclass(frozen=True, slots=True)

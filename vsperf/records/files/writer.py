@@ -16,7 +16,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic_core import PydanticSerializationError
 
@@ -154,7 +154,7 @@ def _encode(line: Line) -> bytes:
     except (PydanticSerializationError, UnicodeEncodeError):
         # Arguments and host facts may hold bytes that are no text; Python keeps those as lone
         # surrogates, which JSON cannot carry.
-        return LINE.dump_json(LINE.validate_python(_printable(line.model_dump())))
+        return LINE.dump_json(LINE.validate_python(lines.escaped(line.model_dump())))
 
 
 def _require_readable(content: bytes) -> None:
@@ -166,16 +166,6 @@ def _require_readable(content: bytes) -> None:
         refuse_wild_numbers(content)
     except ValueError as error:
         raise OSError(errno.ERANGE, f"a part of the run said what cannot be: {error}") from error
-
-
-def _printable(value: Any) -> Any:
-    if isinstance(value, str) and type(value) is str:
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_printable(key): _printable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_printable(item) for item in value)
-    return value
 
 
 def _open_locked(path: Path, flags: int) -> int:
