@@ -116,8 +116,12 @@ def test_a_second_trial_has_other_ports_and_the_same_server() -> None:
         assert made.client is not None and made.server is not None
         assert made.client.completed == CALMLY.connections
     assert first.server is not None and second.server is not None
-    assert entries == first.server.accepted + second.server.accepted
-    assert first.begin_port != second.begin_port
+    assert first.begin_port is not None and second.begin_port is not None
+    ports = second.begin_port - first.begin_port
+    assert ports > 0
+    room = ports * CLIENTS * SERVERS  # a machine that was away has more begun, by ports from anew
+    served = [made.server.accepted for made in (first, second) if made.server is not None]
+    assert entries == sum(min(room, accepted) for accepted in served)
 
 
 def test_where_the_rules_let_nothing_pass_no_connection_is_answered() -> None:

@@ -534,3 +534,11 @@ def test_what_is_not_known_yet_takes_time_to_find_out(calibrated: bool, first: b
     found = overheads(real_case(), calibrated=calibrated, first=first)
     assert found.case_ns > known.case_ns > 0
     assert found.trial_ns == known.trial_ns > 0
+
+
+def test_a_generator_that_begins_anew_for_each_trial_adds_that_to_each() -> None:
+    plain = expected(real_case(), STEADY, None, Rehearsals(), first=True)
+    anew = expected(real_case(), STEADY, None, Rehearsals(), first=True, trial_ns=26 * NANOSECONDS)
+    path_check = 1
+    assert anew.trials == plain.trials
+    assert anew.seconds == pytest.approx(plain.seconds + 26 * (plain.trials + path_check), rel=0.02)

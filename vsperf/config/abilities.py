@@ -96,6 +96,8 @@ class Capabilities:
     """Most ways in which it can send at once."""
     clock: str | None = None
     """What its latencies are measured by; None where it measures none."""
+    trial_ns: int = 0
+    """What a trial takes beyond its traffic, where the generator begins anew for each."""
 
     def can(self, ability: Ability) -> bool:
         return ability in self.does

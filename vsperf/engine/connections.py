@@ -143,7 +143,8 @@ class MeasuredConnections:
 
     @property
     def overhead_ns(self) -> int:
-        return self.run.case.seeded_spec.trial.overhead_ns
+        beside_ns = self.run.plan.generator_can.trial_ns
+        return self.run.case.seeded_spec.trial.overhead_ns + beside_ns
 
     @property
     def switched(self) -> bool:

@@ -44,7 +44,7 @@ MODELLED_ROUND_S = 0.05
 NEVER_SLEEPING = ("generator", "pmd")
 
 
-def expected(
+def expected(  # noqa: PLR0913 - a case, and what is presumed and known beside it
     spec: CaseSpec,
     presumed: Presumption,
     cap_fps: int | None,
@@ -52,11 +52,12 @@ def expected(
     *,
     first: bool,
     apart_ns: Sequence[int] = (),
+    trial_ns: int = 0,
 ) -> Estimate:
     """Return what a case will take; `cap_fps` of the generator is None unless it is known.
 
     `first`: nothing is known of the machine's stalls. `apart_ns`: lengths of the trials that
-    collectors have for themselves.
+    collectors have for themselves. `trial_ns`: what the generator takes beside each trial.
     """
     rounds_ns = method_of(spec).rounds_ns(spec)
     if rounds_ns:
@@ -67,7 +68,7 @@ def expected(
         loads_of(spec, cap_fps),
         [*(ns for follower in followers(spec) for ns in follower.durations_ns), *apart_ns],
         presumed,
-        overheads(spec, calibrated=cap_fps is not None, first=first),
+        overheads(spec, calibrated=cap_fps is not None, first=first, trial_ns=trial_ns),
         rehearsals,
     )
     if not spec.testbed.simulated:
@@ -111,22 +112,24 @@ def may_hold(spec: CaseSpec, plan: CasePlan) -> bool:
     return plan.busy_cpus is not None
 
 
-def overheads(spec: CaseSpec, *, calibrated: bool, first: bool) -> Overheads:
+def overheads(spec: CaseSpec, *, calibrated: bool, first: bool, trial_ns: int = 0) -> Overheads:
     """Return what a case costs beside traffic; a model costs nothing.
 
     `calibrated`: the generator's cap is known; `first`: nothing is known of the machine's stalls.
+    `trial_ns`: what the generator takes beside each trial.
     """
     if spec.testbed.simulated:
         return Overheads()
-    path_check = DURATION_NS + spec.trial.overhead_ns + TRIAL_NS
+    each_ns = TRIAL_NS + trial_ns
+    path_check = DURATION_NS + spec.trial.overhead_ns + each_ns
     deployment_ns = DEPLOYMENT_NS + len(spec.topology.vnfs) * VNF_NS + path_check
     further = method_of(spec).deployments - 1
     warm_up = spec.trial.warm_up.ns
-    warm_up += spec.trial.overhead_ns + TRIAL_NS if warm_up else 0
+    warm_up += spec.trial.overhead_ns + each_ns if warm_up else 0
     return Overheads(
         case_ns=deployment_ns
         + further * (deployment_ns + warm_up)
         + (0 if calibrated else CALIBRATION_NS)
         + (STALLS_NS if first else 0),
-        trial_ns=TRIAL_NS,
+        trial_ns=each_ns,
     )

@@ -86,6 +86,7 @@ def plan_cases(cases: Iterable[Case], plugins: Plugins) -> tuple[Planned, ...]:
             rehearsals,
             first=not planned,
             apart_ns=apart_ns(drivers.collectors, spec),
+            trial_ns=plan.generator_can.trial_ns,
         )
         planned.append(Planned(case, plan, drivers, found))
     return tuple(planned)

@@ -53,15 +53,18 @@ class Block:
             raise ComponentError(f"dperf's {what} no {name}")
         return self.counts[name]
 
-    @property
-    def requests(self) -> int:
-        """Requests, which have other names where they look like HTTP."""
-        return self._either("tcpReq", ("httpGet", "httpPost"))
+    def requests(self, *, at_server: bool) -> int:
+        """Requests, which have other names where an end's own messages look like HTTP.
 
-    @property
-    def responses(self) -> int:
-        """Responses; one that does not look like HTTP counts as an error of HTTP, and is one."""
-        return self._either("tcpRsp", ("http2XX", "httpErr"))
+        A server counts each that does not as an error of HTTP, beside its response.
+        """
+        http = ("httpGet", "httpPost", *(("httpErr",) if at_server else ()))
+        return self._either("tcpReq", http)
+
+    def responses(self, *, at_server: bool) -> int:
+        """Responses; at a client one that does not look like HTTP is an error of HTTP, and one."""
+        http = ("http2XX", *(() if at_server else ("httpErr",)))
+        return self._either("tcpRsp", http)
 
     def _either(self, name: str, others: Iterable[str]) -> int:
         if name in self.counts:
@@ -124,12 +127,13 @@ def client_accounts(told: Block, asked: int) -> ClientAccounts:
     opened, closed = told.count("skOpen"), told.count("skClose")
     resets, errors = told.count("rstRx"), told.count("skErr")
     answered = min(opened, told.count("synRx"))
-    in_order = min(max(0, closed - errors - resets), told.responses, answered)
+    responses = told.responses(at_server=False)
+    in_order = min(max(0, closed - errors - resets), responses, answered)
     unanswered = parted(opened - answered, refused=resets, no_answer=errors, given_up=None)
     unfulfilled = parted(
         answered - in_order,
         reset=resets - unanswered["refused"],
-        no_response=max(0, answered - told.responses),
+        no_response=max(0, answered - responses),
         not_closed=errors - unanswered["no_answer"],
         unfinished=None,
     )
@@ -144,8 +148,8 @@ def client_accounts(told: Block, asked: int) -> ClientAccounts:
         **{name: failed.get(name) for name in (*UNANSWERED, *UNFULFILLED)},
         repeated_syns=told.count("synRt"),
         misanswers=None,
-        requests=told.requests,
-        responses=told.responses,
+        requests=told.requests(at_server=False),
+        responses=responses,
         response_bytes=None,
         most_established=None,
         no_port=None,
@@ -169,8 +173,8 @@ def server_accounts(told: Block) -> ServerAccounts:
         accepted=accepted,
         **parts,
         **dict.fromkeys((*untold, *others)),
-        requests=told.requests,
-        responses=told.responses,
+        requests=told.requests(at_server=True),
+        responses=told.responses(at_server=True),
     ).balanced()
 
 

@@ -8,7 +8,7 @@ All that begin do so at the rate that was asked for, and totals are those of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Literal, Self
 
@@ -92,6 +92,8 @@ MOST_SOCKETS = 1 << 22
 """At the clients. When all of them had their turn, the first one comes again."""
 MEGABYTE = 1 << 20
 RING = 1024
+TAP_MAC = "fe"
+"""The last byte of the MAC address of a tap; those of an end's link end otherwise."""
 _PORT = -1
 """From the address of a device that routes to that of a port of dperf, which nobody speaks to."""
 
@@ -144,12 +146,18 @@ def processes_of(
 
 
 def _port(endpoint: Endpoint, number: int, ends: Sequence[End]) -> Port:
-    """Return a port; one that the kernel gives no address gets that of the end of its link."""
+    """Return a port, with a MAC address that stays: each trial opens the clients' one anew.
+
+    One that the kernel gives no address gets that of the end of its link. DPDK gives a tap the
+    address that it has itself, by chance unless told: whom a router is called by would be another
+    one in each trial. A bridge keeps what is sent to a tap's own address, so it is not the end's.
+    """
     port = reaching(endpoint, number, WHO, ring=RING, queues=1)
     mac = next((end.mac for end in ends if end.link == endpoint.link), None)
-    if mac is None or endpoint.kind not in ("vhost-user", "vhost-user-client"):
+    if mac is None or endpoint.kind not in ("vhost-user", "vhost-user-client", "tap"):
         return port
-    return Port(port.name, f"{port.device},mac={mac}")
+    own = f"{mac.rpartition(':')[0]}:{TAP_MAC}" if endpoint.kind == "tap" else mac
+    return replace(port, device=f"{port.device},mac={own}")
 
 
 def check(case: CaseSpec) -> None:
