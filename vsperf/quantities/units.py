@@ -333,11 +333,11 @@ class CpuSet(Quantity):
     PART: ClassVar[str] = r"[0-9]{1,5}(?:\s*-\s*[0-9]{1,5})?"
     TEXT: ClassVar[str] = rf"{MASK}|{PART}(?:\s*,\s*{PART})*"
     LIMIT: ClassVar[int] = 8192
-    NUMBERS: ClassVar[Mapping[str, Any]] = {"minimum": 0, "maximum": LIMIT - 1}
+    # To most readers of YAML a mask is a number, so a number by itself may be as large as one.
     OTHERS: ClassVar[Mapping[str, Any]] = {
         "type": ["integer", "array"],
-        **NUMBERS,
-        "items": {"type": "integer", **NUMBERS},
+        "minimum": 0,
+        "items": {"type": "integer", "minimum": 0, "maximum": LIMIT - 1},
         "minItems": 1,
     }
 
