@@ -139,6 +139,9 @@ class Outcomes:
         report.scaffolding = digest_of(scaffolding.args) if scaffolding else ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":  # of an attempt: what an earlier one came to is over
+            self.seconds[report.nodeid] = 0.0
+            self.spoiled.discard(report.nodeid)
         self.seconds[report.nodeid] += report.duration
         if getattr(report, "unexplained", False) and report.when == "call":
             # Its own time: set-up may have waited until the machine was free.
@@ -150,10 +153,7 @@ class Outcomes:
         if figures := {name: number for name, number in told if isinstance(number, int)}:
             self.selection.memory.count(report.nodeid, figures)
             self.counts = True
-        if str(report.outcome) == "rerun":
-            self.seconds[report.nodeid] = 0.0
-            self.spoiled.discard(report.nodeid)
-        elif report.outcome != "passed":
+        if report.outcome != "passed":  # one that will be run again is taken down first
             self.spoiled.add(report.nodeid)
         elif report.when == "teardown" and report.nodeid not in self.spoiled:
             self.passed += 1
@@ -209,8 +209,8 @@ class Outcomes:
             terminalreporter.section("at this commit")
             terminalreporter.line(f"{passed} tests have passed; this run was cut off")
             return
-        failed = len(terminalreporter.getreports("failed") + terminalreporter.getreports("error"))
-        absent = len(terminalreporter.getreports("skipped"))
+        failed = _tests_in(terminalreporter, "failed", "error")
+        absent = _tests_in(terminalreporter, "skipped")
         left = self.selection.all - passed - failed - absent
         terminalreporter.section("at this commit")
         terminalreporter.line(
@@ -222,6 +222,12 @@ class Outcomes:
         for test, seconds in self.unexplained.items():
             if seconds > LONG_S:
                 write(f"! {test} took {seconds:.0f} s: an everyday test says why it is worth it")
+
+
+def _tests_in(terminalreporter: pytest.TerminalReporter, *outcomes: str) -> int:
+    """Return how many tests ended so: one that failed in its call and behind it has two reports."""
+    reports = (report for outcome in outcomes for report in terminalreporter.getreports(outcome))
+    return len({report.nodeid for report in reports})
 
 
 def _first_words(report: pytest.TestReport) -> str:

@@ -21,10 +21,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from vsperf.config.case import Case
+from vsperf.config.described import QUANTITIES
 from vsperf.config.document import ALTERNATIVES, BY_KIND, document_schema, settable_paths
+from vsperf.config.expect import Bound
 from vsperf.config.loader import Request, load, load_cases
 from vsperf.errors import SpecError
+from vsperf.methods.paired import TurnsLoad
 from vsperf.plugins import Plugins
+from vsperf.quantities.quantity import Quantity, UnitError
+from vsperf.quantities.units import CpuSet, MeasuredCount
 
 # Every broken input is told what is wrong, where, and how to mend it; nothing ends in a traceback.
 
@@ -291,6 +296,97 @@ def test_the_schema_accepts_a_part_of_a_document(document: Any) -> None:
 )
 def test_the_schema_refuses_what_the_loader_refuses(document: Any) -> None:
     assert refused(document)
+
+
+AMOUNTS = (*QUANTITIES, MeasuredCount, Bound, TurnsLoad)
+WRITTEN: tuple[Any, ...] = (
+    *(example for quantity in AMOUNTS for example in quantity.EXAMPLES),
+    *(0, 1, 64, 5000, 9217, 8192, 0.5, 1.5, -1, -0.1, 1e-5, 10**6, True, None, "", " ", "0", "0s"),
+    *([], [1], [2, 3], [1, "2"], [-1], [9000], {}, {"a": 1}, ["64B"]),
+    *([{"size": 64, "share": 7}, {"size": "512B", "share": 1}], [{"size": 64}], ["64B", 64]),
+    *("10kk", "3 parsecs", "10", " 64B ", "64 bytes", "64C", "10 s", "1h 30m", "10s,20s", "--3ms"),
+    *("1_000", "1__000", "1e3", "1e", ".5", "5.", "+5", "5 Gfps", "5Gbit/s", "5Gbps_l1", "5fps L2"),
+    *("2;3", "4-", "2, 4 - 7", "0x", "32", "32kB", "2GiB", "1way", "two ways", "8 ways, 50%"),
+    *("7j", "7x64/4", "7x64", "80% of fastest", "of slowest", "٣s", "8\n", "a" * 100),
+)
+"""What may stand, or be tried, where an amount is expected."""
+OUT_OF_BOUNDS = re.compile(
+    r" is outside | at least | must be a whole number| between | above | holds at least one |"
+    r"of at least two sizes|backwards"
+)
+"""What the loader says of texts that are well written, and mean too much or too little."""
+
+
+LIKE_MASKS = [(CpuSet, number) for number in (9217, 8192, 10**6)]
+"""Numbers that may be masks to an editor, and are no CPUs."""
+
+
+@pytest.mark.parametrize("quantity", AMOUNTS)
+def test_the_schema_takes_of_each_quantity_what_the_loader_takes(quantity: type[Quantity]) -> None:
+    """But for bounds of what is written as a text: a pattern cannot reckon."""
+    schema = Draft202012Validator(quantity.json_schema())
+
+    def check(value: Any) -> None:
+        try:
+            quantity.parse(value)
+        except UnitError as error:
+            too_much = OUT_OF_BOUNDS.search(str(error)) is not None
+            accepted = too_much if isinstance(value, str) else (quantity, value) in LIKE_MASKS
+            assert not schema.is_valid(value) or accepted, error
+        else:
+            assert schema.is_valid(value), value
+
+    hold_each(WRITTEN, check)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "taken"),
+    [
+        ("vswitch.cpus", [1], True),
+        ("vswitch.cpus", "0-1", True),
+        ("vswitch.cpus", 1, True),
+        ("vswitch.cpus", [0, 9000], False),
+        ("vswitch.cpus", ["1"], False),
+        ("vswitch.behaviour.capacity", "10kk", False),
+        ("vswitch.behaviour.capacity", "10kfps", True),
+        ("trial.drain", "3 parsecs", False),
+        ("trial.drain", 3, False),
+        ("trial.drain", 0, True),
+        ("trial.offered_tolerance", 2, False),
+        ("testbed.links.phy0.speed", "10G", True),
+        ("testbed.links.phy0.speed", 10, False),
+        ("cache.switch", "two ways", False),
+        ("cache.switch", "2 ways", True),
+        ("search.max_connections", "20x", False),
+        ("search.max_connections", "20k", True),
+    ],
+)
+def test_schema_and_loader_agree_on_a_setting(
+    tmp_path: Path, path: str, value: Any, taken: bool
+) -> None:
+    kinds: dict[str, dict[str, Any]] = {
+        "vswitch.cpus": {"vswitch": {"kind": "other"}},
+        "vswitch.behaviour.capacity": {"vswitch": {"kind": "sim", "behaviour": {"kind": "steady"}}},
+        "search.max_connections": {"search": {"kind": "cc"}},
+    }
+    document = kinds.get(path, {})
+    *above, last = path.split(".")
+    inner: dict[str, Any] = document
+    for key in above:
+        inner = inner.setdefault(key, {})
+    inner[last] = value
+    assert (refused(document) == []) == taken
+    text = yaml.safe_dump(yaml.safe_load(MINIMAL) | document)
+    write(tmp_path, {"testcases/mine.yaml": text})
+    found = problems(library(tmp_path, tmp_path), Request(("mine",), testbed="sim"))
+    about = [one.what for one in found if f"`{path}`" in one.what]
+    assert (about == []) == taken, found
+
+
+def test_a_mask_of_cpus_is_right_where_it_is_read_as_a_number() -> None:
+    """The loader leaves `0xff000` a text; YAML 1.2, by which editors go, has numbers so."""
+    assert refused({"vswitch": {"kind": "other", "cpus": 0xFF000}}) == []
+    assert refused({"vswitch": {"kind": "other", "cpus": "0xff000"}}) == []
 
 
 def test_paths_name_settings_of_all_kinds_and_drivers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import pytest
 from exchanges import RATE, cpu, device, exchange, instance, program, use
@@ -13,7 +14,7 @@ from vsperf.records.exchange import CLIENTS, SERVERS, Exchange, Failures
 from vsperf.records.result import Limit
 from vsperf.records.switch import PmdCounters, PortCounters, SwitchCounters
 from vsperf.records.threads import SWITCH
-from vsperf.search.exchange_verdict import limited, limited_in_repeats
+from vsperf.search.exchange_verdict import clean_share, limited, limited_in_repeats
 
 QUIET = (cpu(0, busy=0.3), cpu(1, busy=0.4), cpu(2, busy=0.5))
 LOAD = {"clients": 0.3, "servers": 0.4, "switch": 0.5}
@@ -244,6 +245,39 @@ def test_repeats_that_differ_have_the_limit_of_most_and_say_of_how_many() -> Non
     limit, reason = limited_in_repeats((full, quiet), full)
     assert limit is Limit.UNKNOWN
     assert "dut in #1, unknown in #1" in reason
+
+
+BUSY = cpu(0, busy=1)
+"""A CPU of the clients, of which somebody else had what they did not use."""
+
+
+@pytest.mark.parametrize(
+    ("made", "share"),
+    [
+        ([looked(*QUIET, **LOAD)], "1"),
+        ([looked(BUSY, *QUIET[1:], **{**LOAD, "clients": 0.19})], "19/100"),
+        ([looked(cpu(0, busy=0.3, steal=0.6), *QUIET[1:], **LOAD)], "2/5"),
+        ([looked(*QUIET, **LOAD), looked(BUSY, *QUIET[1:], **{**LOAD, "clients": 0.4})], "7/10"),
+        ([exchange()], None),
+        ([exchange(cpu=use(BUSY, clients=0.1, began_ns=0, ended_ns=90_000_000))], None),
+    ],
+    ids=["quiet", "others", "a hypervisor", "one of two", "nobody looked", "a few ticks"],
+)
+def test_what_others_left_of_a_cpu_is_its_clean_time(
+    made: list[Exchange], share: str | None
+) -> None:
+    assert clean_share(made) == (None if share is None else Fraction(share))
+
+
+def test_a_part_with_a_full_cpu_to_itself_says_what_it_can_do_whatever_others_had() -> None:
+    own = looked(BUSY, QUIET[1], cpu(2, busy=1), **{**LOAD, "clients": 0.2, "switch": 1})
+    assert limited(own)[0] is Limit.DUT
+    assert clean_share([own]) == 1
+
+
+def test_noise_that_was_asked_for_is_nobody_elses() -> None:
+    programs = (program(CLIENTS, 0.2, 0), program("noise", 0.8, 0))
+    assert clean_share([exchange(cpu=use(BUSY, programs=programs))]) == 1
 
 
 def test_why_programs_came_to_no_more_is_told_by_cpu_with_those_that_were_full() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY
+from exchanges import cpu, exchange, use
 from export_samples import case as planned_case
 from export_samples import exported, run_of
 from record_samples import SECOND_NS, case_record, case_start, goal_result
@@ -25,6 +26,7 @@ from vsperf.config.lookup import Library
 from vsperf.config.traffic import TrialPolicy
 from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import distances, flags_around
+from vsperf.engine.exchanges import with_exchanges
 from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_host
 from vsperf.errors import ExitCode
@@ -402,6 +404,22 @@ def test_what_of_its_time_was_clean_stands_in_the_record_of_a_case(
     one = made(0).model_copy(update={"slots": None}) if gaps is None else made(gaps)
     result = SearchResult(goals=(goal_result(),))
     assert close_case(case, around, result, [one], Conditions(), ()).clean_share == share
+
+
+@pytest.mark.parametrize(("clients", "share"), [(0.8, "4/5"), (0.5, "1/2"), (0.19, "19/100")])
+def test_of_programs_it_is_what_others_left_of_a_cpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clients: float, share: str
+) -> None:
+    """A rate on a CPU that others had says as little of the switch as one of frames."""
+    one = exchange(cpu=use(cpu(0, busy=1), clients=clients))
+    broken = one.model_copy(update={"flags": (Flag.PROGRAM_FAILED,), "cpu": None})
+    found = with_exchanges(case_record("a"), (broken, one))
+    assert (found.clean_share, found.trials) == (share, 2)
+    busy = clients < 0.5
+    assert (Flag.TOO_BUSY in found.flags) is busy
+    assert code_of_host([found], anyway=False) is (ExitCode.INVALID_RESULT if busy else ExitCode.OK)
+    print_run(open_run(stored(tmp_path, found)))
+    assert (TOO_BUSY in capsys.readouterr().out) is busy
 
 
 def test_the_run_goes_by_the_time_of_its_cases() -> None:

@@ -97,7 +97,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         ("--vswitch", "ovs,ovs-dpdk", "--set", "search.kind=paired"),
         "the method paired sends frames in turns, and no programs exchange data",
         "a stream of TCP comes to no rate in them",
-        "vsperf compare latest --by vswitch",
+        "such as the testcase's own",
+        "--vswitch A,B --repeat 4`, and then `vsperf compare latest --by vswitch`",
     ),
     "frames of the generator": (
         (*BRIDGE, "--set", "traffic.flows=10", "--set", "traffic.vlans=[5]"),

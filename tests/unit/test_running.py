@@ -51,6 +51,7 @@ def pytest_configure(config):
     config.pluginmanager.register(running.Again(Told()))
     selection = running.Selection(config)
     selection.memory = tiers.Memory(HERE / "passed")
+    config.pluginmanager.register(selection)
     config.pluginmanager.register(running.Outcomes(selection))
     tiers.REPOSITORY, tiers.KEPT = HERE, HERE / "kept"
 '''
@@ -82,10 +83,12 @@ def test_counts(record_property):
 """
 
 
-def run_inner(folder: Path, times: int, away: list[str], fixture: str = "") -> tuple[int, str]:
+def run_inner(
+    folder: Path, times: int, away: list[str], fixture: str = "", option: str = "--tier=all"
+) -> tuple[int, str]:
     """Run a test that fails so often on a machine that was away or not."""
     (folder / "away").write_text(json.dumps(away))
-    return run_module(folder, INNER.format(times=times, fixture=fixture), str(folder))
+    return run_module(folder, INNER.format(times=times, fixture=fixture), option, str(folder))
 
 
 def run_module(folder: Path, module: str, *chosen: str) -> tuple[int, str]:
@@ -120,6 +123,26 @@ def test_it_is_run_again_twice_at_most(tmp_path: Path) -> None:
     code, said = run_inner(tmp_path, times=3, away=["the hypervisor took 40% of the CPUs"])
     assert (code, attempts(tmp_path)) == (1, 3)
     assert "the hypervisor took 40% of the CPUs" in said
+
+
+@pytest.mark.parametrize(("times", "counts"), [(0, (1, 0)), (1, (1, 0)), (2, (1, 0)), (3, (0, 1))])
+def test_however_often_it_is_run_it_is_one_test(
+    tmp_path: Path, times: int, counts: tuple[int, int]
+) -> None:
+    passed, failed = counts
+    _, said = run_inner(tmp_path, times, ["away"], option="--remaining")
+    assert f"{passed} of 1 tests have passed; of this run {failed} failed" in said
+    assert " 0 are left" in said
+    kept = (tmp_path / "passed").read_text().splitlines() if passed else []
+    assert len(kept) == passed
+    assert (tmp_path / "passed").exists() == bool(passed), "what failed is not remembered"
+
+
+def test_one_that_fails_and_leaves_something_behind_has_failed_once(tmp_path: Path) -> None:
+    (tmp_path / "left").touch()
+    _, said = run_inner(tmp_path, 1, [], fixture="shared", option="--remaining")
+    assert "0 of 1 tests have passed; of this run 1 failed" in said
+    assert " 0 are left" in said
 
 
 def test_without_evidence_a_failure_is_a_failure(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ class CacheShare(Quantity):
     """Ways of the last-level cache, and a part of the bandwidth, such as 2 ways, 50% bandwidth."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("8 ways", "1 way", "2 ways, 50% bandwidth")
+    TEXT: ClassVar[str] = r"(?P<ways>[0-9]+)\s*ways?(?:,\s*(?P<bandwidth>[0-9]+)%\s*bandwidth)?"
 
     ways: int
     bandwidth_percent: int | None = None
@@ -30,8 +31,7 @@ class CacheShare(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        pattern = r"(?P<ways>\d+)\s*ways?(?:,\s*(?P<bandwidth>\d+)%\s*bandwidth)?"
-        found = match(pattern, value, "a part of a cache", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a part of a cache", cls.EXAMPLES)
         bandwidth = found["bandwidth"]
         return cls(int(found["ways"]), None if bandwidth is None else int(bandwidth))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import AfterValidator
 
+from vsperf.quantities.quantity import published
 from vsperf.quantities.units import MeasuredCount
 
 
@@ -18,11 +19,12 @@ class _Counted:
         return core_schema.no_info_before_validator_function(_number, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {
-            **handler(schema),
-            "type": ["string", "number"],
+        text: dict[str, Any] = {
+            "type": ["string", "integer"],
+            "pattern": published(MeasuredCount.TEXT),
             "examples": [*MeasuredCount.EXAMPLES],
         }
+        return {**handler(schema), **text}
 
 
 def _number(value: object) -> object:

@@ -172,7 +172,7 @@ def quantity_words(name: str) -> str:
     return spaced.strip().capitalize().replace("Cpu", "CPU")
 
 
-QUANTITY_NAMES = {quantity.EXAMPLES: quantity_words(quantity.__name__) for quantity in QUANTITIES}
+BY_EXAMPLES = {quantity.EXAMPLES: quantity for quantity in QUANTITIES}
 QUANTITY_SUMMARIES = {(quantity.__doc__ or "").splitlines()[0] for quantity in QUANTITIES}
 
 
@@ -243,9 +243,12 @@ def _kind_of(choice: Schema) -> str:
 def _value(schema: Schema, part: Schema) -> str:
     """Say in a few words what may be written."""
     part = resolved(schema, part)
-    if part.get("examples") and (name := QUANTITY_NAMES.get(tuple(part["examples"]))):
-        return _bounded(f"[{name}](units.md#{name.replace(' ', '-').lower()})", part)
-    if part.get("examples") and isinstance(part.get("type"), list):
+    if quantity := BY_EXAMPLES.get(tuple(part.get("examples", ()))):
+        name = quantity_words(quantity.__name__)
+        told = f"[{name}](units.md#{name.replace(' ', '-').lower()})"
+        own = "maximum" in quantity.OTHERS  # bounds of its own are told in units.md
+        return told if own else _bounded(told, part)
+    if part.get("examples") and "pattern" in part:
         return f"such as {', '.join(f'`{example}`' for example in part['examples'])}"
     if "const" in part:
         return f"`{part['const']}`"

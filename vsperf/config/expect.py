@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,8 @@ class Bound(Quantity):
     """What a figure is held against, in the unit of that figure, such as 5Mfps, 20us or 10k."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("5Mfps", "100%", "20us", "10k")
+    TEXT: ClassVar[str] = "|".join(sorted({unit.quantity.TEXT for unit in Unit}))
+    OTHERS: ClassVar[Mapping[str, Any]] = {"type": ["number"], "minimum": 0}
 
     text: str
 

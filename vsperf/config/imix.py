@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -44,6 +44,26 @@ class Imix(Quantity):
     """
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("7a4d1g", "aaaaaaaddddg", "7x64+4x570+1x1518")
+    BY_SIZE: ClassVar[str] = "[0-9]{1,3}x[0-9]{1,5}B?"
+    SIZES: ClassVar[str] = rf"{BY_SIZE}(?:[+,]\s*{BY_SIZE})*"
+    TEXT: ClassVar[str] = rf"(?:[0-9]{{0,3}}[{''.join(LETTERS)}])+|{SIZES}"
+    OTHERS: ClassVar[Mapping[str, Any]] = {
+        "type": ["array"],
+        "items": {
+            "type": "object",
+            "properties": {
+                "size": FrameSize.json_schema(),
+                "share": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "Frames of it in a sequence.",
+                },
+            },
+            "required": ["size", "share"],
+            "additionalProperties": False,
+        },
+        "minItems": 2,
+    }
 
     runs: tuple[tuple[int, int], ...]
     """How many frames of which size [B], in the order in which they are sent."""
@@ -66,9 +86,9 @@ class Imix(Quantity):
         if isinstance(value, list):
             return cls.of(_part(one) for one in value)
         text = value.strip() if isinstance(value, str) and len(value) <= LONGEST else ""
-        if re.fullmatch(r"(?:\d{0,3}[a-z])+", text):
+        if re.fullmatch(r"(?:[0-9]{0,3}[a-z])+", text):
             return cls.of(_gene(*found) for found in re.findall(r"(\d*)([a-z])", text))
-        if re.fullmatch(r"\d{1,3}x\d{1,5}B?(?:[+,]\s*\d{1,3}x\d{1,5}B?)*", text):
+        if re.fullmatch(cls.SIZES, text):
             found = re.findall(r"(\d+)x(\d+)", text)
             return cls.of((_number(count, text), int(size)) for count, size in found)
         wanted = f"a mix of frame sizes is written like {', '.join(cls.EXAMPLES)}"
@@ -79,21 +99,6 @@ class Imix(Quantity):
         """Return the mix of these runs; neighbours of one size become one run."""
         groups = itertools.groupby(runs, key=lambda run: run[1])
         return cls(tuple((sum(count for count, _ in same), size) for size, same in groups))
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        """Describe both ways of writing it."""
-        size = FrameSize.__get_pydantic_json_schema__(schema, handler)
-        count = {"type": "integer", "minimum": 1, "description": "Frames of it in a sequence."}
-        part = {
-            "type": "object",
-            "properties": {"size": size, "share": count},
-            "required": ["size", "share"],
-            "additionalProperties": False,
-        }
-        text = {"type": "string", "examples": [*cls.EXAMPLES]}
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
-        return {"description": summary, "anyOf": [text, {"type": "array", "items": part}]}
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -158,8 +158,9 @@ def _programs_in_turns(spec: CaseSpec, document: Section) -> list[Problem]:
         "send less for having been held still"
     )
     fix = (
-        "measure each switch in a case of its own, with --repeat in turns: --set "
-        "search.kind=stream, and then `vsperf compare latest --by vswitch`"
+        "take a method of programs, such as the testcase's own, and measure each switch in a case "
+        "of its own, in turns: `vsperf run TESTCASE --vswitch A,B --repeat 4`, and then `vsperf "
+        "compare latest --by vswitch`"
     )
     return [Problem(what, program.mark.location, why, fix)]
 

@@ -12,7 +12,7 @@ that wait, since they look at these.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -41,6 +41,7 @@ from vsperf.methods.base import method_of
 from vsperf.methods.exchanges import ExchangeAsked, Exchanges
 from vsperf.progress import DeploymentKept, ExchangeGoesOn, ExchangeStarted
 from vsperf.quantities.human import human_ns
+from vsperf.records.clean import LEAST
 from vsperf.records.datagrams import socket_growth
 from vsperf.records.exchange import (
     CLIENTS,
@@ -50,12 +51,14 @@ from vsperf.records.exchange import (
     Instance,
     window_of,
 )
+from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
 from vsperf.records.run import CaseRecord
 from vsperf.records.series import OwnExchange
 from vsperf.records.switch import NoiseActivity
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
+from vsperf.search.exchange_verdict import clean_share
 
 LIGHT_NS = 300_000_000
 """For which programs wait for each light collector: some ask the switch."""
@@ -194,13 +197,22 @@ def measure_exchanges(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecor
             access = (*places.access, *switch.access())
             run.emit(DeploymentKept(run.case, str(place.folder), access))
     record = close_case(run.case, plan, result, (), conditions, warnings)
-    made = run.exchanges[first:]
-    doubts = {flag for one in made if one.valid for flag in one.flags}
+    return with_exchanges(record, run.exchanges[first:])
+
+
+def with_exchanges(record: CaseRecord, made: Sequence[Exchange]) -> CaseRecord:
+    """Return the record of a case with what its exchanges say, all of those that count together."""
+    counted = [one for one in made if one.valid]
+    doubts = {flag for one in counted for flag in one.flags}
+    clean = clean_share(counted)
+    if clean is not None and clean < LEAST:
+        doubts.add(Flag.TOO_BUSY)
     return record.model_copy(
         update={
             "trials": len(made),
             "measured_ns": sum(one.elapsed_ns for one in made),
             "flags": sorted_flags({*record.flags, *doubts}),
+            "clean_share": None if clean is None else str(clean),
         }
     )
 

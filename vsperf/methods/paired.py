@@ -74,6 +74,7 @@ class TurnsLoad(Quantity):
     """
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("3Mpps", "40%", "80% of slowest")
+    TEXT: ClassVar[str] = rf"{Rate.TEXT}|{Ratio.TEXT}\s*{OF_SLOWEST}"
 
     rate: Rate | None = None
     share: Ratio | None = None

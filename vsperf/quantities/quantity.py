@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-NUMBER = r"(?P<number>\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+NUMBER = r"(?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
+ONLY_ZERO: Mapping[str, Any] = {"type": ["integer"], "minimum": 0, "maximum": 0}
+"""The one number that needs no unit, in the words of JSON Schema."""
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -20,6 +22,11 @@ class Quantity:
     """What the quantities share: pydantic reads them from text or number, and writes text."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ()
+    TEXT: ClassVar[str] = ""
+    """How it is written as a text: a pattern of all of it, which says nothing of bounds."""
+    OTHERS: ClassVar[Mapping[str, Any]] = {}
+    """What it takes that is no text, such as numbers, in the words of JSON Schema; if empty,
+    nothing."""
 
     @classmethod
     def parse(cls, value: object) -> Self:
@@ -43,9 +50,27 @@ class Quantity:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        """Describe the quantity to JSON Schema by its examples."""
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
-        return {"type": ["string", "number"], "description": summary, "examples": [*cls.EXAMPLES]}
+        """Describe the quantity to whoever asks for the JSON Schema of a model."""
+        return cls.json_schema()
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of what `parse` takes, bounds of texts aside."""
+        described: dict[str, Any] = {
+            "type": "string",
+            "pattern": published(cls.TEXT),
+            "description": (cls.__doc__ or "").strip().splitlines()[0],
+            "examples": [*cls.EXAMPLES],
+        }
+        if cls.OTHERS:
+            described |= {**cls.OTHERS, "type": ["string", *cls.OTHERS["type"]]}
+        return described
+
+
+def published(pattern: str) -> str:
+    """Return the pattern of a whole text for JSON Schema, which knows no `(?P<name>…)`."""
+    unnamed = re.sub(r"\(\?P<\w+>", "(?:", pattern)
+    return rf"^\s*(?:{unnamed})\s*$"
 
 
 def match(pattern: str, value: object, what: str, examples: Iterable[str]) -> re.Match[str]:

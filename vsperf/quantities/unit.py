@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from vsperf.quantities.quantity import NUMBER, Quantity, UnitError, decimal_text, match, number_in
+from vsperf.quantities.quantity import Quantity, UnitError, decimal_text, match, number_in
 from vsperf.quantities.units import Count, LinkSpeed, MeasuredCount, MeasuredTime, Rate, Ratio
 
 
@@ -16,7 +17,9 @@ class Factor(Quantity):
     """How many times as much as something else, such as 130%, 1.3 or 97%."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("130%", "97%", "1.3")
+    TEXT: ClassVar[str] = Ratio.TEXT
     LARGEST: ClassVar[int] = 1000
+    OTHERS: ClassVar[Mapping[str, Any]] = {"type": ["number"], "minimum": 0, "maximum": LARGEST}
 
     value: Fraction
 
@@ -26,7 +29,7 @@ class Factor(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        found = match(NUMBER + r"\s*(?P<percent>%?)", value, "a factor", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a factor", cls.EXAMPLES)
         return cls(number_in(found) / (100 if found["percent"] else 1))
 
     def __float__(self) -> float:

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from vsperf.quantities.quantity import (
     DECIMAL,
     NUMBER,
+    ONLY_ZERO,
     Quantity,
     UnitError,
     decimal_text,
@@ -42,8 +43,12 @@ class FrameSize(Quantity):
     """An Ethernet frame's size in bytes with its FCS, as every standard counts it, such as 64B."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("64B", "1518", "9018B")
+    TEXT: ClassVar[str] = NUMBER + r"\s*(?:B|bytes?)?"
     MINIMUM: ClassVar[int] = 64
     MAXIMUM: ClassVar[int] = 9216
+    OTHERS: ClassVar[Mapping[str, Any]] = {
+        "type": ["integer"], "minimum": MINIMUM, "maximum": MAXIMUM,
+    }  # fmt: skip
 
     bytes: int
 
@@ -56,7 +61,7 @@ class FrameSize(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        found = match(NUMBER + r"\s*(?:B|bytes?)?", value, "a frame size", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a frame size", cls.EXAMPLES)
         return cls(whole(number_in(found), "a frame size"))
 
     @property
@@ -89,7 +94,7 @@ TIMES: Mapping[str, int] = MappingProxyType(
     }
 )
 """Units of time in nanoseconds."""
-TIME = rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(TIMES, key=len, reverse=True))})"
+TIME = rf"([0-9]+(?:\.[0-9]+)?)\s*({'|'.join(sorted(TIMES, key=len, reverse=True))})"
 SPAN = rf"(?:{TIME}\s*)+"
 
 
@@ -104,6 +109,8 @@ class Duration(Quantity):
     """A span of time, exact to the nanosecond, such as 10s, 250ms or 1h30m."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("10s", "250ms", "1h30m")
+    TEXT: ClassVar[str] = rf"0|{SPAN}"
+    OTHERS: ClassVar[Mapping[str, Any]] = ONLY_ZERO
 
     ns: int
 
@@ -115,7 +122,7 @@ class Duration(Quantity):
     def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
             raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
-        found = match(rf"0|{SPAN}", value, "a duration", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a duration", cls.EXAMPLES)
         return cls(whole(_nanoseconds(found[0]), "a duration in nanoseconds"))
 
     @property
@@ -139,7 +146,9 @@ class Count(Quantity):
     """A whole number of things, such as 4096, 8k or 16.8M."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("1", "4096", "8k", "1M", "16.8M")
+    TEXT: ClassVar[str] = NUMBER + r"\s*(?P<scale>[kKMG]?)"
     LEAST: ClassVar[int] = 1
+    OTHERS: ClassVar[Mapping[str, Any]] = {"type": ["integer"], "minimum": LEAST}
 
     value: int
 
@@ -149,7 +158,7 @@ class Count(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        found = match(NUMBER + r"\s*(?P<scale>[kKMG]?)", value, "a count", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a count", cls.EXAMPLES)
         return cls(whole(number_in(found) * DECIMAL[found["scale"]], "a count"))
 
     def __int__(self) -> int:
@@ -167,6 +176,9 @@ class LinkSpeed(Quantity):
     """A link's bit rate, such as 10G or 25Gbit/s."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("10G", "25Gbit/s", "100Gbps")
+    TEXT: ClassVar[str] = (
+        NUMBER + r"\s*(?:(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?|(?:bps|bit/s|bits/s))"
+    )
 
     bps: int
 
@@ -176,8 +188,7 @@ class LinkSpeed(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        unit = r"\s*(?:(?P<scale>[kKMGT])(?:b|bps|bit/s|bits/s)?|(?:bps|bit/s|bits/s))"
-        found = match(NUMBER + unit, value, "a link speed", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a link speed", cls.EXAMPLES)
         return cls(whole(number_in(found) * DECIMAL[found["scale"] or ""], "a link speed"))
 
     def frames_per_second(self, size: FrameSize) -> Fraction:
@@ -193,6 +204,8 @@ class Ratio(Quantity):
     """A share between 0 and 1, such as 0.5%, 1e-5 or 0."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("0", "0.5%", "0.001", "1e-5")
+    TEXT: ClassVar[str] = NUMBER + r"\s*(?P<percent>%?)"
+    OTHERS: ClassVar[Mapping[str, Any]] = {"type": ["number"], "minimum": 0, "maximum": 1}
 
     value: Fraction
 
@@ -202,7 +215,7 @@ class Ratio(Quantity):
 
     @classmethod
     def _parse(cls, value: object) -> Self:
-        found = match(NUMBER + r"\s*(?P<percent>%?)", value, "a ratio", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a ratio", cls.EXAMPLES)
         return cls(number_in(found) / (100 if found["percent"] else 1))
 
     def __float__(self) -> float:
@@ -221,6 +234,11 @@ class Rate(Quantity):
     """
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("14.88Mpps", "9001fps", "40%", "5Gbit/s L2")
+    NO_LAYER: ClassVar[str] = r"(?:bps|bit/s|bits/s)[\s_]*"
+    TEXT: ClassVar[str] = NUMBER + (
+        r"\s*(?:(?P<percent>%)"
+        rf"|(?P<scale>[kKMG]?)(?P<what>fps|pps|{NO_LAYER}(?P<layer>[lL][12])))"
+    )
 
     number: Fraction
     unit: str
@@ -230,11 +248,13 @@ class Rate(Quantity):
     def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             raise UnitError(f"{shown(value)} has no unit; write {value}fps, {value}% or the like")
-        unit = (
-            r"\s*(?:(?P<percent>%)"
-            r"|(?P<scale>[kKMG]?)(?P<what>fps|pps|(?:bps|bit/s|bits/s)[\s_]*(?P<layer>[lL][12])?))"
-        )
-        found = match(NUMBER + unit, value, "a rate", cls.EXAMPLES)
+        text = str(value).strip()
+        if len(text) <= 64 and re.fullmatch(rf"{NUMBER}\s*[kKMG]?{cls.NO_LAYER}", text):
+            raise UnitError(
+                f"{text!r} does not say which bits it counts; write '{text} L1' (with preamble "
+                f"and gap) or '{text} L2' (frames only)"
+            )
+        found = match(cls.TEXT, value, "a rate", cls.EXAMPLES)
         number = number_in(found)
         if found["percent"]:
             if number > 100:
@@ -243,12 +263,6 @@ class Rate(Quantity):
         number *= DECIMAL[found["scale"]]
         if found["what"] in ("fps", "pps"):
             return cls(number, "fps")
-        if found["layer"] is None:
-            text = str(value).strip()
-            raise UnitError(
-                f"{text!r} does not say which bits it counts; write '{text} L1' (with preamble "
-                f"and gap) or '{text} L2' (frames only)"
-            )
         return cls(number, f"bps_{found['layer'].lower()}")
 
     def frames_per_second(self, size: FrameSize, link: LinkSpeed) -> Fraction:
@@ -282,6 +296,7 @@ class MeasuredCount(Count):
     """What was counted in the end: it may be none, such as the frames lost."""
 
     LEAST: ClassVar[int] = 0
+    OTHERS: ClassVar[Mapping[str, Any]] = {"type": ["integer"], "minimum": LEAST}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -289,6 +304,8 @@ class MeasuredTime(Quantity):
     """A time that was found, such as 20us, 0.4ns for each bit, or -3ms of a difference."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("20us", "0.4ns", "-3ms")
+    TEXT: ClassVar[str] = rf"0|(?P<sign>-?){SPAN}"
+    OTHERS: ClassVar[Mapping[str, Any]] = ONLY_ZERO
 
     ns: Fraction
 
@@ -296,7 +313,7 @@ class MeasuredTime(Quantity):
     def _parse(cls, value: object) -> Self:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0:
             raise UnitError(f"{shown(value)} has no unit; did you mean {value}s?")
-        found = match(rf"0|(?P<sign>-?){SPAN}", value, "a duration", cls.EXAMPLES)
+        found = match(cls.TEXT, value, "a duration", cls.EXAMPLES)
         span = _nanoseconds(found[0])
         return cls(-span if found["sign"] else span)
 
@@ -312,7 +329,17 @@ class CpuSet(Quantity):
     """A set of CPU numbers, such as 2,4-7 or the mask 0xf4."""
 
     EXAMPLES: ClassVar[tuple[str, ...]] = ("2", "2,4-7", "0xf4")
+    MASK: ClassVar[str] = "0x[0-9a-fA-F]+"
+    PART: ClassVar[str] = r"[0-9]{1,5}(?:\s*-\s*[0-9]{1,5})?"
+    TEXT: ClassVar[str] = rf"{MASK}|{PART}(?:\s*,\s*{PART})*"
     LIMIT: ClassVar[int] = 8192
+    # To most readers of YAML a mask is a number, so a number by itself may be as large as one.
+    OTHERS: ClassVar[Mapping[str, Any]] = {
+        "type": ["integer", "array"],
+        "minimum": 0,
+        "items": {"type": "integer", "minimum": 0, "maximum": LIMIT - 1},
+        "minItems": 1,
+    }
 
     cpus: tuple[int, ...]
 
@@ -323,12 +350,11 @@ class CpuSet(Quantity):
                 raise UnitError("a list of CPUs holds CPU numbers only")
             return cls.of(value)
         text = str(value).strip()
-        if len(text) <= 2048 and re.fullmatch(r"0x[0-9a-fA-F]+", text):
+        if len(text) <= 2048 and re.fullmatch(cls.MASK, text):
             mask = int(text, 16)
             return cls.of(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
-        part = r"\d{1,5}(?:\s*-\s*\d{1,5})?"
         ok = not isinstance(value, (bool, float, dict)) and len(text) <= 4096
-        if not ok or not re.fullmatch(rf"{part}(?:\s*,\s*{part})*", text):
+        if not ok or not re.fullmatch(cls.TEXT, text):
             wanted = ", ".join(cls.EXAMPLES)
             raise UnitError(f"{shown(value)} is not a CPU set; one is written like {wanted}")
         return cls.of(cpu for piece in text.split(",") for cpu in cls._span(piece))

@@ -345,9 +345,11 @@ class Flag(enum.StrEnum):
         "host-too-busy",
         Severity.SUSPECT,
         "Less than half of the time of its trials was clean, as the machine kept the generator "
-        "from running, or the switch as the kernel has it. A pause spoils more time than it takes "
-        "(`vsperf explain clean`). Nobody can tell then what the switch does. End what else runs, "
-        "measure at another time (`vsperf run --wait 30m`), or on another machine.",
+        "or programs from running, or the switch as the kernel has it. A pause spoils more time "
+        "than it takes (`vsperf explain clean`). Of programs it is the time of their CPUs and the "
+        "switch's: others, or a hypervisor, had more than half of one, and no part had a full one "
+        "to itself. Nobody can tell then what the switch does. End what else runs, measure at "
+        "another time (`vsperf run --wait 30m`), or on another machine.",
     )
     CORES_MOVED = (
         "cores-moved",

@@ -355,7 +355,8 @@ class CaseRecord(Record):
     measured_ns: int
     """Sum of the time that its trials took; of a model, simulated time."""
     clean_share: ExactRatio | None = None
-    """Of the time of sending, what is clean; None where nobody knows of any."""
+    """Of the time of sending, what is clean; of programs, what others left of the CPU of which they
+    had most. None where nobody knows of any."""
     finished_at: str
 
 

@@ -79,7 +79,8 @@ HOST: Mapping[str, str] = MappingProxyType(
         "it did not run for all of such time in the search, and one slot on each side, "
         "whatever they lost. What is left is searched like any other time, until it fills "
         "what the goal asks for; where less than half is left, there is no such answer. "
-        "Standards are held against the answer from all time.",
+        "Standards are held against the answer from all time. Of programs it is what others "
+        "left of the CPU of which they had most.",
         "hypervisor": "What runs virtual machines, and shares the CPUs of a computer among them.",
         "waited": "Ready to run while its CPU ran something else.",
         "jitter": "Stalls and all else by which a host is not the same from one moment to the "

@@ -32,6 +32,8 @@ MANY_LOST = Fraction(1, 100)
 MANY_DROPPED = Fraction(1, 10_000)
 """Share of frames from which on TCP sends less for what was dropped."""
 POLLS = "servers poll, so their CPU is full whatever they have to do, and nobody else was at an end"
+OWN = frozenset({Limit.GENERATOR, Limit.SERVER, Limit.DUT})
+"""Limits of a part that had a CPU to itself, and nothing left of it."""
 BLAMED = {CLIENTS: Limit.GENERATOR, SERVERS: Limit.SERVER, SWITCH: Limit.DUT}
 
 
@@ -69,6 +71,24 @@ def limited_in_repeats(made: Sequence[Exchange], middle: Exchange) -> tuple[Limi
         return limit, f"{reason} (so it was in {agree} of {len(found)} repeats)"
     each = ", ".join(f"{one.value} in #{made[place].index}" for place, (one, _) in enumerate(found))
     return Limit.UNKNOWN, f"repeats were limited by different parts: {each}"
+
+
+def clean_share(made: Sequence[Exchange]) -> Fraction | None:
+    """Return which share of the time of a CPU others left; None if nobody knows.
+
+    It is that of the CPU of which they had most: client, switch and server wait for each other, so
+    one that stands still stops all. Where a part had nothing left of a CPU of its own, the exchange
+    says what it can do all the same, and counts as clean.
+    """
+    looked = [(one, one.cpu) for one in made if one.cpu is not None]
+    looked = [(one, use) for one, use in looked if use.length_ns >= LEAST_APART_NS and use.cpus]
+    whole_ns = sum(use.length_ns for _, use in looked)
+    taken_ns = sum(
+        max(use.foreign_ns(cpu) + (cpu.stolen_ns or 0) for cpu in use.cpus)
+        for one, use in looked
+        if limited(one)[0] not in OWN
+    )
+    return max(Fraction(0), 1 - Fraction(taken_ns, whole_ns)) if whole_ns else None
 
 
 def _full(one: Exchange, use: CpuUse) -> Iterator[_Full]:
