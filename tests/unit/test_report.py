@@ -31,6 +31,7 @@ from vsperf.output.report.form import Form, form_of
 from vsperf.output.report.page import Fact, Told
 from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
+from vsperf.output.report.templates import unparted
 from vsperf.output.report.write import MANY
 from vsperf.output.table import Cell, markdown_table
 from vsperf.quantities.unit import Unit
@@ -246,6 +247,43 @@ def test_a_case_that_went_wrong_is_the_verdict(tmp_path: Path, outcome: Outcome,
     assert page.verdict.word == word
     assert page.concerns[1].doubt.word == outcome.value
     assert "of a certain kind" in read(folder).words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("or --repeat.", 'or <span class="name-of">--repeat.</span>'),
+        ("<code>short-offer</code>", '<code><span class="name-of">short-offer</span></code>'),
+        ("5 Gbit/s", '5 <span class="name-of">Gbit/s</span>'),
+        (
+            "/opt/testbeds/of_the_laboratory/dut-1.yaml",
+            '<span class="name-of">/opt/</span><wbr>'
+            '<span class="name-of">testbeds/</span><wbr><span class="name-of">of_</span><wbr>'
+            '<span class="name-of">the_</span><wbr><span class="name-of">laboratory/</span><wbr>'
+            '<span class="name-of">dut-1.yaml</span>',
+        ),
+        ("a plain word, a dash - and -", "a plain word, a dash - and -"),
+        ('<p title="two-fold">x</p>', '<p title="two-fold">x</p>'),
+        ("<style>a-b</style><svg><text>c-d</text></svg>",) * 2,
+        ("z" * 20 + "-" + "y" * 20,) * 2,
+    ],
+)
+def test_a_name_is_not_parted_within_a_line_of_a_telephone(text: str, shown: str) -> None:
+    assert unparted(text) == shown
+
+
+def test_names_on_a_page_are_not_parted(tmp_path: Path) -> None:
+    page = html_of(store(tmp_path, RUN, ended(whole(1), flags=(Flag.SHORT_OFFER,))))
+    assert '<code>vsperf explain <span class="name-of">short-offer</span></code>' in page
+
+
+def test_a_table_that_is_wider_than_the_page_says_so_as_a_figure_does(tmp_path: Path) -> None:
+    page = html_of(store(tmp_path, RUN, ended(whole(1))))
+    assert '<div class="wide" role="region" aria-labelledby="results"' in page
+    (style,) = re.findall(r"<style>.*?</style>", page, re.DOTALL)
+    hint = re.findall(r"(\S+)::before{content:\"the (\w+) goes on to the right", style)
+    assert hint == [("scroll-state(scrollable:x){div.wide", "table"), *hint[1:]]
+    assert [noun for _, noun in hint] == ["table", "figure"]
 
 
 def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
