@@ -256,9 +256,9 @@ def test_a_case_that_went_wrong_is_the_verdict(tmp_path: Path, outcome: Outcome,
         ("<code>short-offer</code>", '<code><span class="name-of">short-offer</span></code>'),
         ("5 Gbit/s", '5 <span class="name-of">Gbit/s</span>'),
         (
-            "/opt/testbeds/of_the_laboratory/dut-1.yaml",
-            '<span class="name-of">/opt/</span><wbr>'
-            '<span class="name-of">testbeds/</span><wbr><span class="name-of">of_</span><wbr>'
+            "testbeds/our/of_the_laboratory/dut-1.yaml",
+            '<span class="name-of">testbeds/</span><wbr>'
+            '<span class="name-of">our/</span><wbr><span class="name-of">of_</span><wbr>'
             '<span class="name-of">the_</span><wbr><span class="name-of">laboratory/</span><wbr>'
             '<span class="name-of">dut-1.yaml</span>',
         ),
