@@ -39,7 +39,15 @@ from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
 from vsperf.records.meaning import how_far
-from vsperf.records.result import Axis, Curve, Limit, SearchResult
+from vsperf.records.result import (
+    Axis,
+    Compliance,
+    Curve,
+    Level,
+    Limit,
+    SearchResult,
+    Standard,
+)
 from vsperf.records.run import Check, ExchangeLine, Line, Outcome, RunHeader, TrialLine
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "records"
@@ -292,6 +300,15 @@ def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
     words = read(store(tmp_path, RUN, lines)).words
     assert "1 criterion: 1 missed" in words
     assert "MISSED 64B: ndr >= 9Mpps, found 8.000 Mfps" in words
+
+
+def test_a_setting_in_a_deviation_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:
+    deviation = f"{Flag.SHORT_OFFER.value}: {Flag.SHORT_OFFER.gist}"
+    word = Compliance(standard=Standard.RFC2544, level=Level.NOT, deviations=(deviation,))
+    page = html_of(store(tmp_path, RUN, ended(whole(1), compliance=(word,))))
+    (told,) = re.findall(r"<summary>1 deviation</summary>.*?</details>", page, re.DOTALL)
+    assert "<code>trial.offered_tolerance</code>" in told
+    assert "`" not in told
 
 
 def test_why_it_is_missed_on_a_machine_too_busy_to_tell_stands_with_the_case(
