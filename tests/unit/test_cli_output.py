@@ -177,7 +177,7 @@ class TestOfSeveralCases:
     def test_that_a_criterion_is_missed_on_a_machine_too_busy_to_tell_has_its_reason(self) -> None:
         check = Check(criterion="ndr ≥ 9Mfps (9.000 Mfps)", met=False, found="8.000 Mfps")
         missed = {"outcome": Outcome.FAIL, "reason": check.found, "checks": (check,)}
-        told = f"FAIL and not INVALID, busy as the machine was: ndr: {goal_result().reason}"
+        told = f"FAIL and not INVALID, busy as the host was: ndr: {goal_result().reason}"
         for flags, count in (((Flag.TOO_BUSY,), 1), ((Flag.UNSTABLE,), 0)):
             lines = self.lines({**missed, "flags": flags})
             assert sum(told in line for line in lines) == count

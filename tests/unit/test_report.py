@@ -317,7 +317,7 @@ def test_why_it_is_missed_on_a_machine_too_busy_to_tell_stands_with_the_case(
     check = Check(criterion="ndr ≥ 9Mfps (9.000 Mfps)", met=False, found="8.000 Mfps")
     missed = {"outcome": Outcome.FAIL, "checks": (check,), "flags": (Flag.TOO_BUSY,)}
     words = read(store(tmp_path, RUN, ended(whole(1), **missed))).words
-    assert "FAIL and not INVALID, busy as the machine was: ndr: " in words
+    assert "FAIL and not INVALID, busy as the host was: ndr: " in words
 
 
 def test_a_command_in_a_reason_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:

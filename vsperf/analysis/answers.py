@@ -119,8 +119,8 @@ def _became(load: LoadResult) -> str:
     return f"lost {most_lost(load)}" if load.believed else INVALID
 
 
-def missed_on_a_busy_machine(row: CaseRow) -> str | None:
-    """Say why a case is FAIL, and not INVALID, though its machine was too busy; None elsewhere.
+def missed_on_a_busy_host(row: CaseRow) -> str | None:
+    """Say why a case is FAIL, and not INVALID, though its host was too busy; None elsewhere.
 
     A goal is missed by loss that is the switch's own, and its reason says which that was.
     """
@@ -129,7 +129,7 @@ def missed_on_a_busy_machine(row: CaseRow) -> str | None:
         return None
     missed = {check.criterion.split()[0] for check in record.checks if check.met is False}
     told = [f"{goal.goal}: {goal.reason}" for goal in row.goals if goal.goal in missed]
-    return f"FAIL and not INVALID, busy as the machine was: {'; '.join(told)}" if told else None
+    return f"FAIL and not INVALID, busy as the host was: {'; '.join(told)}" if told else None
 
 
 def reasons(row: CaseRow) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
-from vsperf.analysis.answers import missed_on_a_busy_machine
+from vsperf.analysis.answers import missed_on_a_busy_host
 from vsperf.analysis.frame_paths import frame_paths
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
@@ -445,7 +445,7 @@ def _made(case: CaseView) -> str:
 def _state(run: RunView, row: CaseRow) -> tuple[str, ...]:
     """Say what a case did not come to."""
     said, case = [], row.view
-    if missed := missed_on_a_busy_machine(row):
+    if missed := missed_on_a_busy_host(row):
         said.append(f"{missed}.")
     if case.refuted:
         said.append(f"There is no result: {case.refuted}. {AGAIN.format(case.run)}.")
