@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,8 @@ from vsperf.output.report.write import write_html, write_markdown
 from vsperf.records.run import PlannedCase
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
+UNPARTED = re.compile(r'<span class="name-of">([^<]*)</span>(?:<wbr>)?')
+"""A name, or a piece of one, that is not parted at the end of a line: nothing that is read."""
 
 
 class Reader(HTMLParser):
@@ -29,6 +32,9 @@ class Reader(HTMLParser):
         self.handlers: list[str] = []
         """Attributes that would run something."""
         self.open: list[str] = []
+
+    def feed(self, data: str) -> None:
+        super().feed(UNPARTED.sub(r"\1", data))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)

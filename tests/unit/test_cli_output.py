@@ -30,6 +30,7 @@ from vsperf.errors import ExitCode
 from vsperf.output.case_tables import MOST_WARNINGS
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.result import CleanResult, Compliance, Level, Limit, SearchResult, Standard
+from vsperf.records.run import Check, Outcome
 from vsperf.trust.printable import printable
 
 # Words of others are shown, and never steer the terminal.
@@ -136,7 +137,7 @@ class TestOfSeveralCases:
         rows = []
         for number, changes in enumerate(records, start=1):
             one = planned(number, label=f"phy2phy_tput-{64 * number}B", spec=SPEC)
-            rows.append(CaseRow(view_of(one, case_record(one.key, checks=(), **changes))))
+            rows.append(CaseRow(view_of(one, case_record(one.key, **{"checks": (), **changes}))))
         return [line.plain for line in notes(rows, simulated=False, whole=whole)]
 
     def doubts(self, *records: dict[str, Any]) -> list[str]:
@@ -172,6 +173,14 @@ class TestOfSeveralCases:
         flags = (Flag.SHORT_OFFER, Flag.TOO_BUSY, Flag.EMULATED)
         lines = self.lines({"flags": flags, "trials": 3, "measured_ns": 10**9})
         assert f"what to do first: {Flag.TOO_BUSY.remedy}" in lines
+
+    def test_that_a_criterion_is_missed_on_a_machine_too_busy_to_tell_has_its_reason(self) -> None:
+        check = Check(criterion="ndr ≥ 9Mfps (9.000 Mfps)", met=False, found="8.000 Mfps")
+        missed = {"outcome": Outcome.FAIL, "reason": check.found, "checks": (check,)}
+        told = f"FAIL and not INVALID, busy as the host was: ndr: {goal_result().reason}"
+        for flags, count in (((Flag.TOO_BUSY,), 1), ((Flag.UNSTABLE,), 0)):
+            lines = self.lines({**missed, "flags": flags})
+            assert sum(told in line for line in lines) == count
 
     def test_where_numbers_stand_nothing_is_to_be_done(self) -> None:
         notes_alone = tuple(flag for flag in Flag if flag.severity is Severity.NOTE)

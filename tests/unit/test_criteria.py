@@ -9,6 +9,7 @@ import pytest
 from record_samples import given_load, goal, lossy_load
 from search_models import LINE_RATE, METHODS, POLICY, case_of, search, spec_of, switch, trial, way
 from simulated_cases import simulated_case
+from slot_samples import in_slots
 
 from vsperf.analysis.answers import loss_text
 from vsperf.config.case import CaseSpec
@@ -20,7 +21,7 @@ from vsperf.methods.fixed import FixedLoad
 from vsperf.methods.throughput import Throughput
 from vsperf.quantities.human import End
 from vsperf.quantities.unit import Unit
-from vsperf.quantities.units import Duration, Rate
+from vsperf.quantities.units import NANOSECONDS, Duration, Rate
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import ETHERNET_SIZES, STANDARDS
 from vsperf.records.result import Compliance, Figure, Level, Limit, SearchResult, Standard
@@ -237,6 +238,20 @@ def test_the_outcome_follows_from_doubts_first_then_from_criteria() -> None:
     assert outcome(ndr(None, None, Limit.BUDGET)) is Outcome.INVALID
 
 
+@pytest.mark.parametrize(("away", "met"), [(0, False), (90, None)])
+def test_where_the_time_ended_a_loss_that_may_be_the_machines_misses_nothing(
+    away: int, met: bool | None
+) -> None:
+    """As it is where the search ended by itself, and then says whose loss it was."""
+    lost = in_slots(1_000_000, NANOSECONDS, 900_000, away, 0, own_loss=0)
+    cut_short = ndr(None, 1_000_000, Limit.BUDGET, Flag.OUT_OF_BUDGET)
+    (check,) = checks = check_all(spec(AT_LEAST_5M), cut_short, [lost])
+    assert check.met is met
+    assert check.found.startswith("no lower bound, as 1.000 Mfps failed")
+    assert ("only 0% of the time was clean" in check.found) is bool(away)
+    assert outcome_of(cut_short, checks)[0] is (Outcome.INVALID if away else Outcome.FAIL)
+
+
 def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:
     assert outcome(ndr(None, 9_001, Limit.DUT, Flag.AT_MINIMUM)) is Outcome.PASS
 
@@ -444,7 +459,7 @@ def test_rfc9971_recommends_a_warm_up_and_a_width_not_below_the_loss() -> None:
     ("capacity_fps", "deviation"),
     [
         (LINE_RATE, "goal ndr: irregular result, no load failed"),
-        (5_000, "goal ndr: irregular result, no load passed"),
+        (5_000, "goal ndr: irregular result, no lower bound"),
     ],
 )
 def test_a_result_with_one_bound_only_is_called_irregular(

@@ -49,6 +49,7 @@ from vsperf.methods.exchanges import ExchangeAsked
 from vsperf.methods.http import Http
 from vsperf.methods.stream import Stream, Streams
 from vsperf.methods.transactions import Connections, Transactions
+from vsperf.output.case_tables import curve_table
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import MeasuredTime
 from vsperf.records.cpu_time import OWN
@@ -377,6 +378,20 @@ def test_the_answer_is_the_median_of_repeats_with_how_far_they_lie_apart() -> No
     assert (again.name, again.value) == ("repeated_segments", 3)
     assert [curve.name for curve in result.curves] == ["over_time", "by_instance"]
     assert result.curves[0].points[0] == (SECOND, 6 * RATE)
+
+
+def test_curves_say_of_which_repeat_they_are_where_there_are_several() -> None:
+    rates = (4 * RATE, 8 * RATE, 6 * RATE)
+    each = [
+        at_rate(rate).model_copy(update={"index": number}) for number, rate in enumerate(rates, 1)
+    ]
+    result = stream(repeats=3).play(Bench(each))
+    assert {one.at for one in result.curves} == {"exchange #3, the middle one of 3 repeats"}
+    assert curve_table(result.curves[1]).title == (
+        "by instance, exchange #3, the middle one of 3 repeats"
+    )
+    alone = stream(repeats=1).play(Bench([at_rate(RATE)]))
+    assert {one.at for one in alone.curves} == {""}
 
 
 def test_of_datagrams_it_tells_what_was_sent_what_was_lost_and_whose_reader_was_too_slow() -> None:

@@ -155,6 +155,30 @@ def test_a_long_name_along_an_axis_leaves_its_unit_and_other_panels_alone() -> N
     assert label.endswith("[Mfps]")
 
 
+LABEL = "description=the-build-of-the-networking-team-with-link-time-optimisation-{}-of-many-at-o3"
+LONG = [LABEL.format(number) for number in ("one", "two")]
+
+
+def long_names() -> Drawing:
+    """Lines whose names are longer than a row of the legend, and differ in the middle."""
+    names = [f"{one}, {two}" for one in LONG for two in ("ovs-dpdk by tgen", "p99")]
+    lines = tuple(Line(name, (Point(1, 2), Point(2, place))) for place, name in enumerate(names, 2))
+    return Drawing("title", "caption", (Panel(Axis("x"), Axis("y"), lines),))
+
+
+def test_a_long_name_goes_on_in_the_next_row_of_the_legend_and_is_not_cut() -> None:
+    told = "".join(words(render.svg(long_names())).split())
+    for name in LONG:
+        assert told.count(name) == 2
+    found = boxes(long_names())
+    for (one, first), (other, second) in itertools.combinations(found, 2):
+        across = min(first.x1, second.x1) - max(first.x0, second.x0)
+        down = min(first.y1, second.y1) - max(first.y0, second.y0)
+        assert across <= 1 or down <= 1, f"{one!r} covers {other!r}"
+    dots = theme.WIDTH / 72 * mpl.rcParams["figure.dpi"]
+    assert all(room.x1 <= dots for _, room in found)
+
+
 def test_a_dollar_is_a_dollar() -> None:
     found = dict(drawings([throughput_case("64B", 5, spec={"vswitch": {"kind": "$x^2$"}})]))
     assert "$x^2$" in words(render.svg(found["topology"]))

@@ -90,7 +90,7 @@ def test_what_is_not_to_be_believed_is_left_out_and_said() -> None:
     places = [tick.name for tick in found.panels[0].x.ticks]
     assert places == ["64", "128", "256", "512", "1024", "1518"], "no line leads over these"
     assert "Left out: 1 case (INVALID)." in found.caption
-    assert "Left out: 1 case (no load passed)." in found.caption
+    assert "Left out: 1 case (no lower bound)." in found.caption
     assert "Left out: 1 case (not to be believed, by its flags)." in found.caption
     assert "Left out: 1 case (not begun)." in found.caption
     assert "n = 2 cases, 1 run" in found.caption

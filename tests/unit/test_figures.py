@@ -210,7 +210,7 @@ def test_nothing_is_shown_as_a_number_of_which_all_is_in_doubt() -> None:
     shown = [[str(column.cell(row(found))) for column in load_columns([row(found)])]]
     assert shown == [["1.000 kfps", "invalid", "invalid"]]
     (number,) = numbers_of(row(found), [])[1:]
-    assert (number.value, [fact.name for fact in number.facts]) == ("invalid", ["limited by"])
+    assert (number.value, [fact.name for fact in number.facts]) == ("invalid", ["limit"])
     assert found.curves[0].at == "1 s; invalid: rx-exceeds-tx"
     assert found.flags[0] is Flag.RX_EXCEEDS_TX
 

@@ -57,6 +57,14 @@ def test_a_line_stands_where_its_axes_say_and_tells_values_with_units() -> None:
     )
 
 
+def test_a_long_name_takes_several_lines_of_the_legend_and_is_not_cut() -> None:
+    name = "description=the-build-of-the-networking-team-with-link-time-optimisation, p99 " * 2
+    found = trace(Line(name.strip(), TWO))
+    assert found["name"].count("<br>") == 1
+    assert found["name"].replace("<br>", " ") == name.strip()
+    assert found["hovertext"][0].startswith(f"<b>{found['name']}</b>")
+
+
 def test_axes_have_the_labels_names_and_ends_of_the_drawing() -> None:
     layout = plot(Line("switch", TWO))["layout"]
     assert layout["xaxis"]["ticktext"] == ["64", "1518"]

@@ -11,9 +11,11 @@ from record_samples import goal
 from reread import answers
 from search_models import LINE_RATE, spec_of
 
+from vsperf.config.traffic import LatencyTrials
 from vsperf.engine.case import followed
 from vsperf.errors import InvalidTrialError
 from vsperf.methods.base import PLAIN, Bench, TrialOptions
+from vsperf.methods.follow import LatencyAtShares
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import SearchResult, latency_trials
 from vsperf.records.trial import Purpose, Trial
@@ -138,6 +140,18 @@ def test_latency_is_that_of_shares_of_the_answer_that_there_is_in_the_end(
     bench.trial(500, NANOSECONDS, TrialOptions(Purpose.LATENCY, "50% of ndr"))
     kept = latency_trials(bench.made, answered(lower_fps))
     assert [one.load_fps for one in kept] == loads
+
+
+def test_where_there_is_no_lower_bound_latency_says_what_there_is() -> None:
+    bench, _ = searched()
+    asked = {"goal": "ndr", "loads": ["50%"], "duration": "1s"}
+    follower = LatencyAtShares(LatencyTrials.model_validate(asked))
+    none = goal(None, 901).model_copy(update={"reason": "above it 950 fps passed (1 of 1)"})
+    (said,) = follower.follow(SearchResult(goals=(none,)), bench)
+    assert said == (
+        "latency not measured: there is no lower bound of ndr to refer to: "
+        "above it 950 fps passed (1 of 1)"
+    )
 
 
 def test_a_load_that_refers_to_something_else_stays() -> None:

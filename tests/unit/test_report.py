@@ -31,6 +31,7 @@ from vsperf.output.report.form import Form, form_of
 from vsperf.output.report.page import Fact, Told
 from vsperf.output.report.pictures import Pictures
 from vsperf.output.report.target import write_report
+from vsperf.output.report.templates import unparted
 from vsperf.output.report.write import MANY
 from vsperf.output.table import Cell, markdown_table
 from vsperf.quantities.unit import Unit
@@ -38,7 +39,15 @@ from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
 from vsperf.records.host import Conditions
 from vsperf.records.meaning import how_far
-from vsperf.records.result import Axis, Curve, Limit, SearchResult
+from vsperf.records.result import (
+    Axis,
+    Compliance,
+    Curve,
+    Level,
+    Limit,
+    SearchResult,
+    Standard,
+)
 from vsperf.records.run import Check, ExchangeLine, Line, Outcome, RunHeader, TrialLine
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "records"
@@ -248,12 +257,67 @@ def test_a_case_that_went_wrong_is_the_verdict(tmp_path: Path, outcome: Outcome,
     assert "of a certain kind" in read(folder).words
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("or --repeat.", 'or <span class="name-of">--repeat.</span>'),
+        ("<code>short-offer</code>", '<code><span class="name-of">short-offer</span></code>'),
+        ("5 Gbit/s", '5 <span class="name-of">Gbit/s</span>'),
+        (
+            "testbeds/our/of_the_laboratory/dut-1.yaml",
+            '<span class="name-of">testbeds/</span><wbr>'
+            '<span class="name-of">our/</span><wbr><span class="name-of">of_</span><wbr>'
+            '<span class="name-of">the_</span><wbr><span class="name-of">laboratory/</span><wbr>'
+            '<span class="name-of">dut-1.yaml</span>',
+        ),
+        ("a plain word, a dash - and -", "a plain word, a dash - and -"),
+        ('<p title="two-fold">x</p>', '<p title="two-fold">x</p>'),
+        ("<style>a-b</style><svg><text>c-d</text></svg>",) * 2,
+        ("z" * 20 + "-" + "y" * 20,) * 2,
+    ],
+)
+def test_a_name_is_not_parted_within_a_line_of_a_telephone(text: str, shown: str) -> None:
+    assert unparted(text) == shown
+
+
+def test_names_on_a_page_are_not_parted(tmp_path: Path) -> None:
+    page = html_of(store(tmp_path, RUN, ended(whole(1), flags=(Flag.SHORT_OFFER,))))
+    assert '<code>vsperf explain <span class="name-of">short-offer</span></code>' in page
+
+
+def test_a_table_that_is_wider_than_the_page_says_so_as_a_figure_does(tmp_path: Path) -> None:
+    page = html_of(store(tmp_path, RUN, ended(whole(1))))
+    assert '<div class="wide" role="region" aria-labelledby="results"' in page
+    (style,) = re.findall(r"<style>.*?</style>", page, re.DOTALL)
+    hint = re.findall(r"(\S+)::before{content:\"the (\w+) goes on to the right", style)
+    assert hint == [("scroll-state(scrollable:x){div.wide", "table"), *hint[1:]]
+    assert [noun for _, noun in hint] == ["table", "figure"]
+
+
 def test_a_missed_criterion_stands_before_the_numbers(tmp_path: Path) -> None:
     check = Check(criterion="ndr >= 9Mpps", met=False, found="8.000 Mfps")
     lines = ended(whole(1), outcome=Outcome.FAIL, reason="a criterion was missed", checks=(check,))
     words = read(store(tmp_path, RUN, lines)).words
     assert "1 criterion: 1 missed" in words
     assert "MISSED 64B: ndr >= 9Mpps, found 8.000 Mfps" in words
+
+
+def test_a_setting_in_a_deviation_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:
+    deviation = f"{Flag.SHORT_OFFER.value}: {Flag.SHORT_OFFER.gist}"
+    word = Compliance(standard=Standard.RFC2544, level=Level.NOT, deviations=(deviation,))
+    page = html_of(store(tmp_path, RUN, ended(whole(1), compliance=(word,))))
+    (told,) = re.findall(r"<summary>1 deviation</summary>.*?</details>", page, re.DOTALL)
+    assert "<code>trial.offered_tolerance</code>" in told
+    assert "`" not in told
+
+
+def test_why_it_is_missed_on_a_machine_too_busy_to_tell_stands_with_the_case(
+    tmp_path: Path,
+) -> None:
+    check = Check(criterion="ndr ≥ 9Mfps (9.000 Mfps)", met=False, found="8.000 Mfps")
+    missed = {"outcome": Outcome.FAIL, "checks": (check,), "flags": (Flag.TOO_BUSY,)}
+    words = read(store(tmp_path, RUN, ended(whole(1), **missed))).words
+    assert "FAIL and not INVALID, busy as the host was: ndr: " in words
 
 
 def test_a_command_in_a_reason_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def ended(head: RunHeader, **changes: object) -> list[Line]:
         ),
         (
             {"limit": Limit.GENERATOR},
-            "With reservations: in each case the number is a lower limit only, since it was not "
+            "With reservations: in each case the number is a lower bound only, since it was not "
             "the switch that set it.",
         ),
         (
@@ -197,6 +197,18 @@ def test_the_sentence_the_account_and_the_drawing_tell_of_one_trial() -> None:
     assert found.name == "trial #3, at 8.040 Mfps, where ndr ends"
 
 
+def test_a_load_below_those_of_the_search_is_none_of_it() -> None:
+    """Where latency was measured a lower one may have lost frames, too."""
+    made = [
+        trial(1, lost=9, load_fps=9_000_000),
+        trial(2, lost=7, load_fps=8_000_000),
+        trial(3, lost=5, load_fps=4_000_000, purpose=Purpose.LATENCY),
+    ]
+    found = telling(SearchResult(), made)
+    assert found is not None
+    assert found.name == "trial #2, at 8.000 Mfps, the lowest load of the search that lost frames"
+
+
 def test_a_card_names_the_trial_that_its_sentence_is_of(tmp_path: Path) -> None:
     head = whole()
     key = head.cases[0].key
@@ -219,7 +231,7 @@ def test_what_clean_time_says_stands_beside_the_number_and_below_it_in_the_table
     page = overview_of([folder])
     row = dict(zip(page.results.names, page.results.texts[0], strict=True))
     assert row["NDR"].splitlines() == ["8.000 … 8.040 Mfps", "clean 8.200 … 8.280 Mfps"]
-    assert row["limited by"].splitlines() == ["host", "switch"]
+    assert row["limit"].splitlines() == ["host", "switch"]
     assert row["clean"] == "75.0%"
     assert page.answers[0].clean == "8.200 … 8.280 Mfps in clean time (75.0%)"
     assert html_of(folder).count(page.answers[0].clean) == 2, "in each answer of the first screen"
@@ -246,7 +258,7 @@ def test_many_cases_are_lines_that_open(tmp_path: Path, cases: int, folded: bool
 def test_words_of_the_table_are_explained(tmp_path: Path) -> None:
     page = overview_of([store(tmp_path, RUN, finished(whole(2)))])
     known = {word.name for word in page.words}
-    assert {"NDR", "limited by", "outcome", "load"} <= known
+    assert {"NDR", "limit", "outcome", "load"} <= known
 
 
 @pytest.mark.parametrize(("lost", "mark"), [(0, ""), (7, "*")])

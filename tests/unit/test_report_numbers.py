@@ -83,7 +83,7 @@ def test_of_a_bound_that_is_not_used_nothing_is_computed() -> None:
         return {fact.name for fact in number.facts}
 
     assert {"of the line rate", "Gbit/s of frames (L2)"} <= facts()
-    assert facts(Flag.RX_EXCEEDS_TX) == {"limited by"}
+    assert facts(Flag.RX_EXCEEDS_TX) == {"limit"}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_each_load_has_its_own_limit_as_in_the_terminal(folder: Path, run: RunVi
     page = write_html([folder], io.StringIO(), lambda *_: None)
     (case,) = run.cases()
     assert case.result is not None
-    cell = page.results.texts[0][page.results.names.index("limited by")]
+    cell = page.results.texts[0][page.results.names.index("limit")]
     told = [LIMITED_BY[load.limit].removeprefix("the ") for load in case.result.loads]
     assert cell.split("\n") == told
     assert len({*told}) > 1
@@ -183,5 +183,5 @@ def test_what_lies_below_all_loads_is_not_called_a_lower_limit(run: RunView) -> 
     below = record.model_copy(update={"result": result})
     rows = [CaseRow(view_of(case.planned, one)) for one in (record, below)]
     said = [trust_of([row], (), simulated=False) for row in rows]
-    assert "lower limit only" in said[0]
-    assert "lower limit only" not in said[1]
+    assert "lower bound only" in said[0]
+    assert "lower bound only" not in said[1]

@@ -230,6 +230,17 @@ def test_the_lowest_load_that_cannot_be_sent_is_no_fault_of_the_switch() -> None
     )
 
 
+def test_what_passed_above_a_load_that_failed_is_said_where_there_is_no_lower_bound() -> None:
+    failing = [trial(load, ONE, [way(load, lost=7)]) for load in (10**6, 4 * 10**6)]
+    passing = [trial(load, ONE, [way(load)]) for load in (2 * 10**6, 3 * 10**6)]
+    found = _answer([*failing, *passing], replace(_question(), complete=False))
+    assert (found.lower_fps, found.upper_fps, found.limit) == (None, 10**6, Limit.BUDGET)
+    assert found.reason == (
+        "the time ended before there was a lower bound; below 1.000 Mfps: 0 of 1 passed; "
+        "above it 3.000 Mfps passed (1 of 1); bounds rest on less time than asked"
+    )
+
+
 def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
     cut_short = replace(_question(), complete=False)
     failing = trial(10**6, ONE, [way(10**6, lost=7)])
@@ -238,7 +249,7 @@ def test_an_interval_that_the_time_did_not_suffice_for_says_so() -> None:
     for trials, reason in (
         ([], "the time ended before any load was decided"),
         ([lossy(1000, 1)], f"the time ended before any load had failed; {most}{less}"),
-        ([failing], f"the time ended before any load had passed; {below}{less}"),
+        ([failing], f"the time ended before there was a lower bound; {below}{less}"),
         (
             [failing, lossy(1000, 1)],
             f"the time ended before the interval was narrow enough; {below}; {most}",

@@ -37,7 +37,8 @@ from vsperf.output.trial_tables import ALWAYS, WHERE_COUNTED
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_bps, human_fps, human_ns
 from vsperf.records.files.reader import RunState
-from vsperf.records.meaning import how_far
+from vsperf.records.flags import Flag
+from vsperf.records.meaning import LIMITED_BY, LIMITS, how_far
 from vsperf.records.result import Limit, heading
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose
@@ -260,6 +261,15 @@ def test_a_word_is_explained_however_it_is_written() -> None:
 def test_a_word_with_any_number_of_endings_is_looked_up() -> None:
     assert meaning("ratio" + " a" * 2_000) == meaning("ratio") is not None
     assert meaning("nothing of the kind" + " a" * 2_000) is None
+
+
+def test_what_limited_a_number_has_one_name_and_so_has_the_time_that_it_may_take() -> None:
+    """Pages said `limited by` and `time given` where tables say `limit` and `budget`."""
+    assert meaning("limited by") == meaning("limit")
+    assert not any("limited by" in words for words in SUBJECTS.values())
+    assert LIMITED_BY[Limit.BUDGET] == f"the {Limit.BUDGET}"
+    for said in (LIMITS[Limit.BUDGET], Flag.OUT_OF_BUDGET.meaning):
+        assert said.startswith("The budget was used up")
 
 
 def test_a_word_with_two_meanings_is_told_with_both() -> None:

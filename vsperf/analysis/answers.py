@@ -27,6 +27,7 @@ from vsperf.records.result import (
     View,
     heading,
 )
+from vsperf.records.run import Outcome
 from vsperf.records.trial import Trial
 
 INVALID = "invalid"
@@ -116,6 +117,19 @@ def headlines(result: SearchResult) -> list[str]:
 
 def _became(load: LoadResult) -> str:
     return f"lost {most_lost(load)}" if load.believed else INVALID
+
+
+def missed_on_a_busy_host(row: CaseRow) -> str | None:
+    """Say why a case is FAIL, and not INVALID, though its host was too busy; None elsewhere.
+
+    A goal is missed by loss that is the switch's own, and its reason says which that was.
+    """
+    record = row.record
+    if record is None or record.outcome is not Outcome.FAIL or Flag.TOO_BUSY not in record.flags:
+        return None
+    missed = {check.criterion.split()[0] for check in record.checks if check.met is False}
+    told = [f"{goal.goal}: {goal.reason}" for goal in row.goals if goal.goal in missed]
+    return f"FAIL and not INVALID, busy as the host was: {'; '.join(told)}" if told else None
 
 
 def reasons(row: CaseRow) -> list[str]:

@@ -262,7 +262,7 @@ def _generator(case: Measured) -> Iterator[Sentence]:
     around, bound = case.record.conditions, case.bound_fps
     cap = around.calibration.cap_fps if around is not None and around.calibration else None
     if bound is None or cap is None or cap <= 0:
-        why = "no load passed" if bound is None else "it was not calibrated on these ports"
+        why = "there is no lower bound" if bound is None else "it was not calibrated on these ports"
         yield Sentence(
             "the generator", Verdict.UNKNOWN, f"Whether the generator was at its cap: {why}."
         )

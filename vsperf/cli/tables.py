@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from vsperf.analysis.answers import missed_on_a_busy_host
 from vsperf.analysis.summary import CaseRow, first_remedy
 from vsperf.cli.terminal import INDENT, PlainConsole, between_words, fitting, words_of
 from vsperf.output.case_tables import (
@@ -87,6 +88,8 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
             style = OUTCOME_STYLES[row.record.outcome]
             said.append(Text(f"{row.planned.label}: {row.record.reason}", style=style))
+        if missed := missed_on_a_busy_host(row):
+            said.append(Text(f"{row.planned.label}: {missed}", style="red"))
     said += [
         Text(f"{one.planned.label}: {one.view.refuted}", "magenta")
         for one in rows

@@ -46,6 +46,7 @@ from vsperf.records.result import (
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Purpose, Trial
 from vsperf.records.turns import CONTROL, FIRST
+from vsperf.search.verdict import not_the_switchs
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
@@ -56,22 +57,29 @@ RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)
 
 def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
     """Judge every criterion of the case."""
-    latency = latency_trials(trials, result)
-    return tuple(_check(expected, spec, result, latency) for expected in spec.expect)
+    made = tuple(trials)
+    return tuple(_check(expected, spec, result, made) for expected in spec.expect)
 
 
 def _check(
-    expected: Expectation, spec: CaseSpec, result: SearchResult, latency: tuple[Trial, ...]
+    expected: Expectation, spec: CaseSpec, result: SearchResult, trials: tuple[Trial, ...]
 ) -> Check:
     if expected.max_loss is not None:
         return _check_loss(expected, result)
     if expected.percentile is not None:
-        return _check_latency(expected, spec, latency)
+        return _check_latency(expected, spec, latency_trials(trials, result))
     if expected.metric not in spec.search.asked():
         figure = next((one for one in result.figures if one.name == expected.metric), None)
         return _check_figure(expected, spec, figure)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
-    return _check_goal(expected, spec, goal, result.round_trips_ns)
+    check = _check_goal(expected, spec, goal, result.round_trips_ns)
+    if goal is None or check.met is not False or goal.limit is not Limit.BUDGET or goal.draws:
+        return check
+    # Had there been more time, the search itself would have said whose loss it was.
+    elsewhere = not_the_switchs(goal, trials)
+    if elsewhere is None:
+        return check
+    return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
 
 
 def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
@@ -275,7 +283,9 @@ def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -
 
 def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     """Judge the interval of one deployment."""
-    found = "no load"
+    found = "no lower bound"
+    if goal.lower_fps is None and goal.upper_fps is not None:
+        found = f"{found}, as {human_fps(goal.upper_fps, End.UPPER)} failed"
     if goal.lower_fps is not None:
         reached = goal.lower_fps >= least
         found = _told(goal.lower_fps, least, Unit.FPS, End.LOWER, met=reached)
@@ -289,7 +299,8 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     if goal.upper_fps is not None:
         why = "the time ended" if goal.limit is Limit.BUDGET else "the interval is too wide"
         upper = human_fps(goal.upper_fps, End.UPPER)
-        found = f"between {found} and {upper}: {why} to tell"
+        between = found if goal.lower_fps is None else f"between {found} and {upper}"
+        found = f"{between}: {why} to tell"
         return Check(criterion=criterion, met=None, found=found)
     return Check(criterion=criterion, met=None, found=f"≥ {found}, limited by {goal.limit}")
 

@@ -120,7 +120,7 @@ def undetermined(found: Findings, goal: GoalResult | None) -> None:
     if goal.limit in NOT_ITS_OWN:
         found.breaking.append(NOT_ITS_OWN[goal.limit])
     elif goal.lower_fps is None:
-        found.breaking.append("no load passed, so there is no throughput")
+        found.breaking.append("no lower bound, so there is no throughput")
     elif worst(goal.flags) is Severity.INVALID:
         found.breaking.append("the result is invalid")
     elif Flag.OUT_OF_BUDGET in goal.flags:

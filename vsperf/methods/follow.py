@@ -59,7 +59,7 @@ class LatencyAtShares:
         """Measure at each share of the lower bound."""
         wanted, bound = self.wanted, self._bound(result)
         if bound is None:
-            return (f"latency not measured: there is no lower bound of {wanted.goal} to refer to",)
+            return (f"latency not measured: {self._none(result)}",)
         warnings: list[str] = []
         for share in wanted.loads:
             reference = f"{share} of {wanted.goal}"
@@ -71,6 +71,12 @@ class LatencyAtShares:
             except InvalidTrialError as error:
                 warnings.append(f"latency at {reference} not measured: {error}")
         return tuple(warnings)
+
+    def _none(self, result: SearchResult) -> str:
+        """Say what is known in place of a lower bound: trials may have passed all the same."""
+        none = f"there is no lower bound of {self.wanted.goal} to refer to"
+        goal = next((goal for goal in result.goals if goal.goal == self.wanted.goal), None)
+        return none if goal is None else f"{none}: {goal.reason}"
 
     def _bound(self, result: SearchResult) -> int | None:
         goals = (goal for goal in result.goals if goal.goal == self.wanted.goal)

@@ -26,6 +26,7 @@ from vsperf.methods.workload import (
     STEP_NS,
     conditions,
     median_figure,
+    of_the_middle,
     rate_curves,
     with_limit,
 )
@@ -62,6 +63,11 @@ class Pair:
 
     idle: Exchange
     loaded: Exchange
+
+    @property
+    def text(self) -> str:
+        """The numbers of both, as tables of exchanges have them."""
+        return f"exchanges #{self.idle.index} and #{self.loaded.index}"
 
 
 class LatencyUnderLoad(Streams):
@@ -147,7 +153,7 @@ class LatencyUnderLoad(Streams):
                 *self.beside(loaded, middle.loaded),
                 *_shares(IDLE, [one.idle for one in pairs], middle.idle),
             ),
-            curves=_curves(middle),
+            curves=of_the_middle(_curves(middle), middle.text, len(pairs)),
             complete=made.in_time,
             spoiled=made.spoiled,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -171,7 +171,7 @@ class Workload(Method):
                 *self.beside(known, middle),
                 *self._costs(known, middle),
             ),
-            curves=tuple(rate_curves(middle)),
+            curves=of_the_middle(rate_curves(middle), f"exchange #{middle.index}", len(known)),
             complete=made.in_time,
             spoiled=made.spoiled,
         )
@@ -306,6 +306,12 @@ def conditions(one: Exchange) -> str:
         f"{one.traffic.replace('-', ' ')} by {one.program} {one.version}, "
         f"{where}{'' if both else f'CPU {servers}'}, offloads {'on' if one.offloads else 'off'}"
     )
+
+
+def of_the_middle(curves: Iterable[Curve], which: str, repeats: int) -> tuple[Curve, ...]:
+    """Say of curves which repeat they are of, where there are several: figures are of all."""
+    at = f"{which}, the middle one of {repeats} repeats" if repeats > 1 else ""
+    return tuple(curve.model_copy(update={"at": at}) for curve in curves)
 
 
 def rate_curves(one: Exchange) -> Iterator[Curve]:

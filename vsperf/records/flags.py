@@ -430,7 +430,7 @@ class Flag(enum.StrEnum):
     OUT_OF_BUDGET = (
         "out-of-budget",
         Severity.SUSPECT,
-        "The time given ended before the search did. The bounds are those found so far; the "
+        "The budget was used up before the search ended. The bounds are those found so far; the "
         "interval is wider than asked, or one-sided.",
     )
     FEWER_REPEATS = (

@@ -29,7 +29,7 @@ LIMITS = {
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed. Of "
     "programs: what was asked for by a clock (`search.rate`) was answered.",
-    Limit.BUDGET: "The time given ended before the limit was found.",
+    Limit.BUDGET: "The budget was used up before the limit was found.",
     Limit.UNKNOWN: "Trials contradict each other, as the flags say, so little of their time was "
     "clean that nobody can tell whose loss it was, or there is no answer, for the reason given. Of "
     "programs: none had nothing left, or several had.",
@@ -43,13 +43,14 @@ LIMITED_BY = {
     Limit.HOST: "the host",
     Limit.UNCOUNTED: "something that nobody counted",
     Limit.SETTING: "the highest load that was allowed",
-    Limit.BUDGET: "the time given",
+    Limit.BUDGET: "the budget",
     Limit.UNKNOWN: "it cannot be told",
 }
 OUTCOMES = {
     Outcome.PASS: "It was measured, and every criterion of `expect:` was met.",
-    Outcome.FAIL: "It was measured, and a criterion was missed.",
-    Outcome.INVALID: "It ran, but its number cannot be trusted, or cannot answer a criterion.",
+    Outcome.FAIL: "It was measured, and a criterion was missed for certain.",
+    Outcome.INVALID: "It ran, but its number cannot be trusted, or cannot answer a criterion: the "
+    "loss that would miss it may be that of the machine, say.",
     Outcome.ERROR: "A component failed before there was a number.",
     Outcome.SKIP: "It was not run, for the reason given.",
     Outcome.ABORTED: "It was interrupted; `vsperf run --resume RUN` runs it again.",

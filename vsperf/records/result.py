@@ -211,7 +211,7 @@ class CleanResult(PartialResult):
     """The answer to a goal from clean time: no slot counts in which a part was kept from running.
 
     The share is one of the sending time. There is no answer where less than half of it is clean,
-    or the time given did not suffice.
+    or the budget did not suffice.
     """
 
 
@@ -324,7 +324,7 @@ class GoalResult(Record):
     def irregular(self) -> str | None:
         """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
         if self.lower_fps is None:
-            return "no load passed"
+            return "no lower bound"
         if self.upper_fps is not None:
             return None
         short = self.limit is Limit.GENERATOR

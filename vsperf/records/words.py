@@ -33,7 +33,6 @@ RATES: Mapping[str, str] = MappingProxyType(
         "billion of them.",
         "limit": "What kept the number from being higher. Where that is not the switch, the "
         "switch may do better.",
-        "limited by": "The same as limit.",
         "cap": "The most that the generator was seen to do without a switch, on the same CPUs and "
         "ports. Nothing above it is offered.",
         "draw": "What one deployment happens to get, such as where its buffers lie in memory. The "
@@ -496,6 +495,7 @@ ALSO = MappingProxyType(
         "host: too busy to tell": "host-too-busy",
         "too busy to tell": "host-too-busy",
         "labels": "label",
+        "limited by": "limit",
         **dict.fromkeys(("lowest", "minimum"), "least"),
         **dict.fromkeys(("highest", "maximum"), "most"),
         "stalls": "stall",

@@ -16,7 +16,7 @@ from vsperf.quantities.human import End, human_fps, human_ns, percent
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.flags import Flag
-from vsperf.records.result import GoalResult, Limit
+from vsperf.records.result import COUNTED, GoalResult, Limit
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.search.classify import (
@@ -226,6 +226,23 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     return _lossy(question, groups, bounds, upper)
 
 
+def not_the_switchs(goal: GoalResult, trials: Sequence[Trial]) -> str | None:
+    """Return why the loss at an upper bound is not surely the switch's, if it is not.
+
+    Where the time ended, that is the limit, and whose loss it was stands nowhere.
+    """
+    loss_ratio, upper = Fraction(goal.loss_ratio), goal.upper_fps
+    counted = [one for one in trials if one.valid and one.purpose in COUNTED]
+    own = [x for x in counted if x.load_fps == upper and failed_in_switch(x, loss_ratio)]
+    if upper is None or not own:
+        return None
+    where = human_fps(upper, End.UPPER)
+    if (stalls := told_by_stalls(own, loss_ratio, counted, where)) is not None:
+        return stalls[1]
+    behind = lost_by_the_generator(own, where) or counted_by_nobody(own, where)
+    return behind or lost_in_vnfs(own)
+
+
 def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tuple[Limit, str]:
     """Return whose loss it was that made the upper bound."""
     rule = question.rule
@@ -339,6 +356,8 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
     """Say what trials tell of an interval that is not final: how many of them passed at its ends.
 
     Most of the time at a load may have passed, and few of its trials, where they differ in length.
+    Where there is no lower bound, a load may have passed above one that failed: that is no bound,
+    and not nothing.
     """
 
     def passed(load: int) -> tuple[int, int]:
@@ -349,6 +368,10 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.upper is not None:
         some, made = passed(bounds.upper)
         said.append(f"below {human_fps(bounds.upper, End.UPPER)}: {some} of {made} passed")
+        whole = [load for load in groups if len(set(passed(load))) == 1]
+        if bounds.lower is None and (highest := max(whole, default=0)) > bounds.upper:
+            at = human_fps(highest, End.LOWER)
+            said.append(f"above it {at} passed ({len(groups[highest])} of {len(groups[highest])})")
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
         most = "most passed at" if 2 * some > made else "lower bound by time at"
@@ -362,7 +385,7 @@ def _ended_early(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.upper is None:
         what = "the time ended before any load had failed"
     elif bounds.lower is None:
-        what = "the time ended before any load had passed"
+        what = "the time ended before there was a lower bound"
     elif question.provisional:
         what = "the time ended before the interval was decided"
     else:

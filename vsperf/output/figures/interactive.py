@@ -21,7 +21,7 @@ from vsperf.output.figures.paint import (
 )
 from vsperf.output.figures.scales import Placing
 from vsperf.output.figures.text import any_letters, plain, shortened
-from vsperf.output.figures.traces import PIXELS, Data, Sheet, aside_in, escaped
+from vsperf.output.figures.traces import PIXELS, Data, Sheet, aside_in, escaped, in_lines
 from vsperf.output.figures.traces import traces as layer_traces
 
 AROUND = 56.0
@@ -52,7 +52,7 @@ def _plot(panel: Panel) -> Data:
         for trace in layer_traces(sheet, layer, (color_of(layer, number), number), floors):
             seen = trace.pop("showlegend", True) and name in shown - named
             named |= {name} if seen else set()
-            words = escaped(name)
+            words = in_lines(name)
             traces.append({"name": words, "legendgroup": words, "showlegend": seen, **trace})
     return {"title": plain(panel.title), "data": traces, "layout": _layout(sheet)}
 

@@ -176,4 +176,6 @@ def _legend_entry(page: Page, entry: legend.Entry, top: float) -> None:
         page.line([entry.left, (entry.left + end) / 2, end], middle, style)
     else:
         page.patch(entry.left + 3, middle - 4, legend.SAMPLE - 6, 8, style)
-    page.text(end + legend.GAP, middle, entry.name, theme.SMALL, va="center_baseline")
+    for place, line in enumerate(entry.lines):
+        at = middle + place * legend.ROW
+        page.text(end + legend.GAP, at, line, theme.SMALL, va="center_baseline")

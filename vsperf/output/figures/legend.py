@@ -1,4 +1,7 @@
-"""The legend: a sample and a name for each layer, in rows, as many side by side as fit."""
+"""The legend: a sample and a name for each layer, in rows, as many side by side as fit.
+
+A name that is longer than a row goes on below.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from vsperf.output.figures.paint import (
     number_of,
     simulated_only,
 )
-from vsperf.output.figures.text import width
+from vsperf.output.figures.text import width, wrapped
 
 SAMPLE = 22.0
 """Width of a sample [pt],"""
@@ -37,12 +40,19 @@ class Entry:
     number: int
     left: float
     top: float
+    lines: tuple[str, ...]
+    """Its name, as many lines as that takes: a name that is cut may be that of another, too."""
+
+    @property
+    def bottom(self) -> float:
+        return self.top + ROW * len(self.lines)
 
 
 def entries(panel: Panel, left: float, room: float) -> list[Entry]:
     """Return the legend of a panel, row by row."""
     found: list[Entry] = []
     x = top = 0.0
+    beside = room - SAMPLE - GAP
     alone = simulated_only(panel)
     if panel.title and len(panel.layers) == 1:
         return []  # the heading says it
@@ -52,16 +62,17 @@ def entries(panel: Panel, left: float, room: float) -> list[Entry]:
             continue
         wide = SAMPLE + GAP + width(name, theme.SMALL)
         if x and x + wide > room:
-            x, top = 0.0, top + ROW
+            x, top = 0.0, found[-1].bottom
         number = number_of(panel, order)
-        found.append(Entry(layer, name, color_of(layer, number), number, left + x, top))
+        lines = tuple(wrapped(name, theme.SMALL, beside))
+        found.append(Entry(layer, name, color_of(layer, number), number, left + x, top, lines))
         x += wide + BETWEEN
     return found
 
 
 def height(found: list[Entry]) -> float:
     """Return the room that a legend needs [pt]."""
-    return max((entry.top for entry in found), default=-ROW) + ROW + 4
+    return max((entry.bottom for entry in found), default=0.0) + 4
 
 
 def sample(entry: Entry) -> tuple[str, dict[str, Any]]:

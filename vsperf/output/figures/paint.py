@@ -24,7 +24,8 @@ from vsperf.output.figures.drawing import (
 from vsperf.output.figures.scales import Placing, placing
 from vsperf.output.figures.text import plain, shortened
 
-LONGEST_NAME = 56
+LONGEST_NAME = 280
+"""Letters of a name in the legend, which are some three lines."""
 BAR, WIDEST = 0.8, 48.0
 """Of the room between two names is taken by bars, but a bar is not wider than so much [pt]."""
 LOOKS = {

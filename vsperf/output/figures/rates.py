@@ -121,7 +121,7 @@ def _left_out(view: CaseView, facts: Facts, main: Main | None) -> str:
     if main is None:
         return "nothing found"
     if main[1] is None:
-        return "no load passed" if main[2] is None else "not to be believed, by its flags"
+        return "no lower bound" if main[2] is None else "not to be believed, by its flags"
     return ""
 
 

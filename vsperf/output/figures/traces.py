@@ -24,7 +24,7 @@ from vsperf.output.figures.drawing import (
 )
 from vsperf.output.figures.paint import LOOKS, aside_of, bar_width, name_of, points_aside, unbroken
 from vsperf.output.figures.scales import Placing
-from vsperf.output.figures.text import plain
+from vsperf.output.figures.text import plain, wrapped
 from vsperf.quantities.human import End, significant
 
 # What is said of a point when somebody points at it: names and values with their units.
@@ -32,12 +32,19 @@ from vsperf.quantities.human import End, significant
 # The library of the browser reads some HTML in what it shows, so all that comes from records is
 # escaped the way it understands; between dollars it would look for a formula.
 
+LONGEST_LINE = theme.WIDTH - 120.0
+"""Of a name [pt]: the room of a legend without its sample."""
 ENTITIES = {ord(one): f"&#{ord(one)};" for one in "&<>$"}
 
 
 def escaped(text: str) -> str:
     """Return text that plotly shows letter by letter: no elements, no links, no entities."""
     return plain(text).translate(ENTITIES)
+
+
+def in_lines(name: str) -> str:
+    """Return a name in as many lines as it takes: plotly.js would go on to the right, unseen."""
+    return "<br>".join(map(escaped, wrapped(name, theme.SMALL, LONGEST_LINE)))
 
 
 def said(layer: Layer, point: Point, x: Placing, y: Placing, *, alone: bool) -> str:
@@ -48,12 +55,12 @@ def said(layer: Layer, point: Point, x: Placing, y: Placing, *, alone: bool) -> 
     ]
     if point.low is not None or point.high is not None:
         lines += _ends(layer, point, y)
-    return "<br>".join([f"<b>{escaped(name_of(layer, alone=alone))}</b>", *map(escaped, lines)])
+    return "<br>".join([f"<b>{in_lines(name_of(layer, alone=alone))}</b>", *map(escaped, lines)])
 
 
 def span_said(layer: Spans, begin: float, end: float, x: Placing) -> str:
     """Return what is said of a stretch of the axis."""
-    name = escaped(name_of(layer, alone=True))
+    name = in_lines(name_of(layer, alone=True))
     return f"<b>{name}</b><br>{escaped(f'{value(begin, x)} to {value(end, x)}')}"
 
 

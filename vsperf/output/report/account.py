@@ -215,7 +215,8 @@ def telling(result: SearchResult, trials: Sequence[Trial]) -> Telling | None:
     lossy = [one for one in made if one.lost_frames > 0]
     if lossy:
         least = min(lossy, key=lambda one: one.load_fps)
-        return Telling(least, f"at {human_fps(least.load_fps)}, the lowest load that lost frames")
+        at = human_fps(least.load_fps)
+        return Telling(least, f"at {at}, the lowest load of the search that lost frames")
     if made or usable:
         most = max(made or usable, key=lambda one: one.load_fps)
         why = f"at {human_fps(most.load_fps)}, the highest load; no frame was lost"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
+from vsperf.analysis.answers import missed_on_a_busy_host
 from vsperf.analysis.frame_paths import frame_paths
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
@@ -392,7 +393,7 @@ class Teller:
             outcome=outcome_text(row),
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
-            state=_state(run, case),
+            state=_state(run, row),
             asked=self.asked.tell(asked_of(asked), anchor, label) if full else Told(()),
             numbers=numbers,
             criteria=criteria_of(record),
@@ -441,9 +442,11 @@ def _made(case: CaseView) -> str:
     return counted(len(made), noun)
 
 
-def _state(run: RunView, case: CaseView) -> tuple[str, ...]:
+def _state(run: RunView, row: CaseRow) -> tuple[str, ...]:
     """Say what a case did not come to."""
-    said = []
+    said, case = [], row.view
+    if missed := missed_on_a_busy_host(row):
+        said.append(f"{missed}.")
     if case.refuted:
         said.append(f"There is no result: {case.refuted}. {AGAIN.format(case.run)}.")
     elif case.record is None:

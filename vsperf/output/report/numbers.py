@@ -207,7 +207,8 @@ def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _limited(limit: Limit) -> Fact:
-    return Fact("limited by", f"{LIMITED_BY[limit]} ({limit.value})")
+    words = LIMITED_BY[limit]
+    return Fact("limit", words if limit.value in words else f"{words} ({limit.value})")
 
 
 def _sentence(goal: GoalResult) -> str:

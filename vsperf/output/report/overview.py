@@ -158,7 +158,7 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
         said.append(f"in {_of(doubted, len(rows))} there is a doubt{because}")
     others = sum(_lower_only(row) for row in measured)
     if others:
-        least = "is a lower limit only, since it was not the switch that set it"
+        least = "is a lower bound only, since it was not the switch that set it"
         said.append(f"in {_of(others, len(rows))} the number {least}")
     warned = [one for one in concerns if one.doubt.word == WARNING]
     if warned:
@@ -177,7 +177,7 @@ def _noted(concerns: Sequence[Concern]) -> str:
 
 
 def _lower_only(row: CaseRow) -> bool:
-    """Whether the number of a case is a lower limit, set by something that is not the switch.
+    """Whether the number of a case is a lower bound, set by something that is not the switch.
 
     Where no load held, or no number was found, there is none that could be one.
     """
@@ -548,13 +548,13 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
         *bounds,
         *block(hit_columns),
         *rates,
-        Column("limited by", of=_limited_by),
+        Column("limit", of=_limit_of),
         *latency,
         *effort,
     ]
 
 
-def _limited_by(row: CaseRow) -> str:
+def _limit_of(row: CaseRow) -> str:
     """Say in words what limited the answers of a case, in lines as those stand beside it."""
     if row.loads:
         return "\n".join(_named(load.limit) for load in row.loads)

@@ -14,6 +14,14 @@ from vsperf.trust.printable import printable
 CODE = re.compile(r"`([^`\n]+)`")
 INTERVAL = re.compile(r"(\[[^][<>]*\])")
 UNSAFE_IN_CODE = frozenset("<>&@|")
+NAMES = re.compile(
+    r"<(style|script|svg|title)\b.*?</\1>|<[^>]*>|(?P<name>[^\s<>&]*[-/][^\s<>&]+)", re.DOTALL
+)
+"""Names with a sign after which browsers begin a new line: options, flags, cases, units, paths."""
+LONGEST_NAME = 28
+"""Letters that fit into a line of a telephone, beside the name of a fact, too."""
+PIECE = re.compile(r"[/_=]*[^/_=]+[/_=]?|[/_=]+")
+"""A longer name is parted behind one of these."""
 
 
 class Harmless(str):
@@ -69,6 +77,25 @@ def _prose(text: str) -> Markup:
 def _whole(markup: Markup) -> Markup:
     """Return a sentence no interval of which is parted at the end of a line."""
     return Markup(INTERVAL.sub(r'<span class="whole">\1</span>', str(markup)))  # noqa: S704 - escaped
+
+
+def unparted(page: str) -> str:
+    """Return a page no name of which is parted at the end of a line, such as `--` from `repeat`.
+
+    The names themselves stay as they are, so that what is copied is what was written.
+    """
+    return NAMES.sub(_unparted, page)
+
+
+def _unparted(found: re.Match[str]) -> str:
+    name = found["name"]
+    if not name:
+        return found[0]
+    pieces = [name] if len(name) <= LONGEST_NAME else PIECE.findall(name)
+    return "<wbr>".join(
+        f'<span class="name-of">{piece}</span>' if len(piece) <= LONGEST_NAME else piece
+        for piece in pieces
+    )
 
 
 def _table(table: Table) -> Markup:

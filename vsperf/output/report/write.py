@@ -87,6 +87,7 @@ def _write(
     total = sum(len(run.header.cases) for run in runs)
     gathered, done = Gathered(), 0
     telling = environment.get_template(f"case.{form}")
+    laid_out = templates.unparted if form == "html" else str
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace") as spool:
         for number, run in enumerate(runs, start=1):
             for place, case in enumerate(run.cases(), start=1):
@@ -95,12 +96,12 @@ def _write(
                 part = teller.tell(run, row, anchor_of(number, place, case))
                 gathered.add(row, part)
                 teller.pictures.gather(replace(case, trials=()) if teller.compact else case)
-                spool.writelines(telling.generate(case=part, compact=teller.compact))
+                spool.write(laid_out(telling.render(case=part, compact=teller.compact)))
                 done += 1
                 progress(done, total)
         page = overview_of(runs, gathered, teller)
-        out.writelines(environment.get_template(f"overview.{form}").generate(page=page))
+        out.write(laid_out(environment.get_template(f"overview.{form}").render(page=page)))
         spool.seek(0)
         shutil.copyfileobj(spool, out)
-    out.writelines(environment.get_template(f"end.{form}").generate(page=page))
+    out.write(laid_out(environment.get_template(f"end.{form}").render(page=page)))
     return page
