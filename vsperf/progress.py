@@ -52,6 +52,15 @@ class PhaseEntered:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibrated:
+    """It is known what a case may offer; its trials begin, or begin anew on a fresh deployment."""
+
+    case: Case
+    cap_fps: int | None
+    """What the generator can do without a switch; None where that is not measured."""
+
+
+@dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A trial begins."""
 
@@ -176,6 +185,7 @@ Event = (
     RunStarted
     | CaseStarted
     | PhaseEntered
+    | Calibrated
     | TrialStarted
     | TrialHeld
     | TrialFinished
