@@ -142,3 +142,24 @@ def searched(case: Case) -> tuple[tuple[str, ...], SearchResult]:
     record, _ = run_case(CaseRun(case, plan, drivers, keeping, shown, Budget(), Calibrator()))
     assert record.result is not None
     return goals(shown), record.result
+
+
+# How long it still takes, by the time that passes for whoever waits.
+
+
+@pytest.mark.parametrize(("here_s", "left"), [(None, "about 20 s left"), (1.0, "about 50 s of")])
+def test_the_time_left_is_that_of_the_case_less_what_has_passed(
+    here_s: float | None, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here what parts take to be deployed passes, too; in a model trials alone take time."""
+    case, shown = case_of(), LiveProgress(Console(file=io.StringIO(), width=100))
+    shown(CaseStarted(case, 1, 1, 60.0, 0.0, here_s))
+    shown(TrialFinished(case, made(2_000_000, elapsed_ns=10 * SECOND)))
+    assert shown.view is not None
+    now = shown.view.started + 40
+    later = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr("vsperf.cli.progress.time", later)
+    out = Console(file=io.StringIO(), width=100)
+    out.print(shown._render())
+    assert isinstance(out.file, io.StringIO)
+    assert left in out.file.getvalue()

@@ -34,7 +34,7 @@ from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import LeftBehindError, nothing_left_of
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
-from vsperf.progress import CaseFinished, CaseStarted, Event
+from vsperf.progress import CaseFinished, CaseStarted, Event, RunStarted
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView, open_run
@@ -105,6 +105,21 @@ class Leaving:
     def stored(self, results: Path) -> RunView:
         (folder,) = (one for one in results.iterdir() if one.name.startswith("20"))
         return open_run(folder)
+
+
+def test_each_case_is_announced_with_what_a_budget_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "run_case", Leaving().run_case)
+    half_ns, events = 1_500_000_000, list[Event]()
+    whole, within = planned(), engine.within(planned(), half_ns)
+    session.Session(written(tmp_path), tuple(whole), simulated=True).carry_out(
+        events.append, RunOptions(half_ns)
+    )
+    (run,) = (one for one in events if isinstance(one, RunStarted))
+    first, *_ = (one for one in events if isinstance(one, CaseStarted))
+    assert [one.seconds for one in within] == [0.5, 0.5, 0.5]
+    assert (run.estimated_s, first.estimated_s) == (1.5, 0.5)
 
 
 def test_after_a_case_that_left_something_none_is_begun_and_the_run_stays_open(

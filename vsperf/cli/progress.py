@@ -484,11 +484,12 @@ class LiveProgress(Progress):
         view = self.view
         if view is None:
             return Text("")
-        left = view.estimated_s - view.measured_ns / 1e9
+        elapsed = time.monotonic() - view.started
+        left = view.estimated_s - (view.measured_ns / 1e9 if view.clock else elapsed)
         head = Text(f"[{view.number}/{view.total}] {view.case.label}", style="bold")
         head.append(f"  {view.phase}", style="cyan")
         head.append(
-            f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
+            f"  {human_seconds(elapsed)} elapsed, "
             + (f"about {human_seconds(left)}{view.clock} left" if left > 0 else "nearly done"),
             style="dim",
         )

@@ -18,7 +18,7 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.document import Drivers, document_model
 from vsperf.config.loader import Loaded
 from vsperf.engine.readiness import require_ready
-from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases
+from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases, within
 from vsperf.errors import ExitCode, StoreError, UsageError, VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import PASSING_PARTS, environment
@@ -62,7 +62,7 @@ class Session:
     def carry_out(self, emit: Emit, options: RunOptions) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
         with self._testbed(), self.writer as writer:
-            expected = together([item.estimate for item in self.planned])
+            expected = together(within(self.planned, options.budget_ns))
             emit(
                 RunStarted(
                     run=writer.run,
