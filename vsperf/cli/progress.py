@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -40,6 +40,7 @@ from vsperf.progress import (
     TrialStarted,
 )
 from vsperf.quantities.human import (
+    counted,
     human_count,
     human_expected,
     human_fps,
@@ -122,6 +123,7 @@ def _row(event: Event) -> dict[str, Any]:
         case RunStarted():
             row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
             row |= _time_row(event)
+            row["resumed"] = event.resumed and asdict(event.resumed)
         case TrialFinished():
             row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
             row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
@@ -185,14 +187,7 @@ def plain_line(event: Event) -> str:
     """Return an event as one line of text; empty for what plain output leaves out."""
     match event:
         case RunStarted():
-            label = "SIMULATED " if event.simulated else ""
-            verb = "resuming" if event.finished_before else "run"
-            before = f", {event.finished_before} finished before" if event.finished_before else ""
-            return (
-                f"{label}{verb} {event.run}: {len(event.cases)} "
-                f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"about {_time(event)}, in {event.folder}"
-            )
+            return run_text(event)
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
         case (
@@ -209,6 +204,22 @@ def plain_line(event: Event) -> str:
             return "  " + case_line(event)
         case _:
             return ""
+
+
+def run_text(event: RunStarted) -> str:
+    """Say which run begins or goes on, and what one that goes on takes from before."""
+    label = "SIMULATED " if event.simulated else ""
+    cases, before = counted(len(event.cases), "case"), event.resumed
+    ahead = f"about {_time(event)}, in {event.folder}"
+    if before is None:
+        return f"{label}run {event.run}: {cases}, {ahead}"
+    taken = f"{counted(before.finished, 'case')} with {counted(before.trials, 'trial')}"
+    dropped = f"; not taken: {counted(before.dropped, 'trial')} of what was not finished"
+    return (
+        f"{label}resuming {event.run}: {cases} left, {ahead}\n"
+        f"  taken from before: {taken if before.finished else 'no case'}"
+        f"{dropped if before.dropped else ''}"
+    )
 
 
 def kept_text(event: DeploymentKept) -> str:

@@ -121,6 +121,8 @@ class Before:
     """Of the cases that were finished: the machine is judged by them, too."""
     planned: Sequence[Planned] = ()
     """Of these the ones that went by a cap of the generator."""
+    dropped: int = 0
+    """Trials of the last attempts at all other cases, from which nothing is taken."""
 
 
 def run_cases(

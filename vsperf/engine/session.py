@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from vsperf.host.facts import PASSING_PARTS, environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
-from vsperf.progress import Emit, RunStarted
+from vsperf.progress import Emit, Resumed, RunStarted
 from vsperf.records.asked import Asked
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
@@ -54,8 +54,8 @@ class Session:
     planned: tuple[Planned, ...]
     """The cases that are still to be run."""
     simulated: bool
-    before: Before = field(default_factory=Before)
-    """What is there of it already."""
+    before: Before | None = None
+    """What is there of it already; None for a new one."""
     hold: Hold = testbed_lock
     """Takes the testbed for the run."""
 
@@ -72,7 +72,7 @@ class Session:
                     spread_s=expected.spread_s,
                     here_s=expected.here_s,
                     simulated=self.simulated,
-                    finished_before=len(self.before.records),
+                    resumed=_resumed(self.before),
                 )
             )
             code = run_cases(self.planned, writer, emit, options, self.before)
@@ -200,7 +200,20 @@ def _held(before: RunView, plugins: Plugins) -> Before:
         attempts={case.key: case.attempt for case in before.cases()},
         records=[case.record for case in finished if case.record],
         planned=planned,
+        dropped=sum(
+            len(made)
+            for case in before.cases()
+            if not case.over
+            for made in (case.trials, case.rounds, case.exchanges, case.connections)
+        ),
     )
+
+
+def _resumed(before: Before | None) -> Resumed | None:
+    if before is None:
+        return None
+    made = sum(record.trials for record in before.records)
+    return Resumed(len(before.records), made, before.dropped)
 
 
 def _admitted(planned: Sequence[Planned], admit: Admit) -> tuple[Planned, ...]:
