@@ -11,7 +11,8 @@ from rich.console import Console
 from simulated_cases import SECOND, behaving, simulated_case
 
 from vsperf.analysis.answers import interval
-from vsperf.cli.progress import LiveProgress
+from vsperf.cli.main import run_cli
+from vsperf.cli.progress import LiveProgress, trial_line
 from vsperf.config.case import Case
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.sim import SimulatedGenerator
@@ -163,3 +164,37 @@ def test_the_time_left_is_that_of_the_case_less_what_has_passed(
     out.print(shown._render())
     assert isinstance(out.file, io.StringIO)
     assert left in out.file.getvalue()
+
+
+# A line of a trial has the loss that tables have, of all directions, and the share that decides.
+
+
+def line_of(*lost: int) -> str:
+    ways = tuple(
+        Direction(
+            name=name,
+            intended_frames=10_000,
+            sent_frames=10_000,
+            received_frames=10_000 - missing,
+        )
+        for name, missing in zip(("phy0 to phy1", "phy1 to phy0"), lost, strict=False)
+    )
+    return trial_line(made(10_000, directions=ways)).partition("1 s  ")[2]
+
+
+def test_a_line_has_the_loss_of_all_directions_and_the_share_of_the_worse_one() -> None:
+    assert line_of(1_000, 4_000) == "lost 5,000 (phy1 to phy0: 40%)"
+    assert line_of(1_000) == "lost 1,000 (10%)"
+    assert line_of(0, 0) == "lost 0"
+
+
+def test_what_comes_too_often_one_way_makes_up_for_no_loss_of_the_other() -> None:
+    assert line_of(1_000, -3_000) == "lost 1,000 (phy0 to phy1: 10%)"
+    assert line_of(-1_000) == "1,000 more than sent, phy0 to phy1"
+
+
+def test_explain_says_of_which_direction_a_loss_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["explain", "lost"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "of all directions together" in said
+    assert "that of the worse direction" in said

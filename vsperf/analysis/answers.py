@@ -145,8 +145,8 @@ def loss_text(ratio: Fraction | str) -> str:
 
 
 def most_lost(load: LoadResult) -> str:
-    """Write what was lost of a load at worst; none of its trials lost more."""
-    return human_share(Fraction(load.worst_loss_ratio), End.UPPER)
+    """Write what was lost of a load at worst, as the line of that trial has it."""
+    return loss_text(load.worst_loss_ratio)
 
 
 def share_text(share: Fraction | None, end: End | None = None) -> str:

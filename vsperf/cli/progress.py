@@ -353,14 +353,16 @@ def case_line(event: CaseFinished) -> str:
 
 
 def _lost(trial: Trial) -> str:
-    """Return the loss of the worse direction, which is what a search judges by."""
+    """Return the loss of all directions, and the share of the worse one: a search judges by it."""
     worse = trial.worst_direction
     if worse.lost_frames == 0:
         return "lost 0"
     if worse.lost_frames < 0:
-        return f"{-worse.lost_frames} more than sent, {worse.name}"
-    where = f", {worse.name}" if len(trial.directions) > 1 else ""
-    return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
+        return f"{-worse.lost_frames:,} more than sent, {worse.name}"
+    # what came too often one way makes up for nothing that was lost the other way
+    lost = sum(max(0, way.lost_frames) for way in trial.directions)
+    whose = f"{worse.name}: " if len(trial.directions) > 1 else ""
+    return f"lost {lost:,} ({whose}{loss_text(worse.loss_ratio)})"
 
 
 def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStarted) -> str:

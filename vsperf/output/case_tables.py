@@ -414,7 +414,8 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     lines = []
     if any(row.goals for row in rows):
         lines.append(
-            "rates per direction; intervals: highest load that passed … lowest that failed"
+            "rates per direction; intervals: highest load that passed … lowest that failed, "
+            "rounded outward"
         )
     elif any(row.loads or _of_frames(row) for row in measured):
         lines.append("rates per direction")

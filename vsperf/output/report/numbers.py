@@ -190,7 +190,7 @@ class Kept:
         what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
         if self.whole:
             return f"all {self.trials} lost {what}" if self.trials > 1 else f"the one lost {what}"
-        worst = percent(self.worst, End.UPPER)
+        worst = percent(self.worst)
         return f"{self.within} of {self.trials} lost {what}, the worst lost {worst}"
 
 
@@ -199,7 +199,7 @@ def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
     if not losses:
         return None
     within = sum(loss <= allowed for loss in losses)
-    return Kept(human_fps(made[0].load_fps, End.LOWER), within, len(losses), allowed, max(losses))
+    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
