@@ -11,13 +11,14 @@ from search_models import LOADS, trial, way
 from simulated_cases import simulated_case
 from why_samples import cap, case, passing, said
 
-from vsperf.analysis.answers import headlines, interval, most_lost
+from vsperf.analysis.answers import headlines, interval, longest_away, most_lost
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.why import explain
 from vsperf.cli.progress import trial_line
 from vsperf.engine.criteria import check_all
 from vsperf.output.report.account import telling
 from vsperf.output.report.numbers import numbers_of
+from vsperf.quantities.human import human_ns, human_span
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.trial import Trial
@@ -96,3 +97,21 @@ def test_what_a_load_lost_reads_like_the_line_of_the_trial_that_lost_it() -> Non
     wanted = simulated_case(expect=[{"metric": "loss", "max_loss": "0.5%"}])
     (check,) = check_all(wanted, SearchResult(loads=(load,)), ())
     assert check.found == SHARE
+
+
+@pytest.mark.parametrize(
+    ("outages_ns", "away"),
+    [
+        ((30_004_000,), "30.00 ms"),
+        ((29_996_000, 30_004_000), "30.01 ms"),
+        ((30_004_000, None), None),
+    ],
+)
+def test_how_long_frames_stayed_away_reads_like_the_reason_that_tells_of_it(
+    outages_ns: tuple[int | None, ...], away: str | None
+) -> None:
+    """Of several there is a span, whose ends are bounds; of one there is what was found."""
+    load = lossy_load("0").model_copy(update={"outages_ns": outages_ns})
+    known = [one for one in outages_ns if one is not None]
+    assert longest_away(load) == away
+    assert away is None or human_span(known, human_ns).endswith(away)

@@ -12,6 +12,7 @@ from vsperf.analysis.answers import (
     by_draw,
     by_regime,
     interval,
+    longest_away,
     loss_text,
     most_lost,
     over_draws,
@@ -316,9 +317,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     meaning, value = "came through, per direction", through
     if load.outages_ns:
         meaning = "longest time without a frame around what was done"
-        away = [outage for outage in load.outages_ns if outage is not None]
-        back = len(away) == len(load.outages_ns)
-        value = human_ns(max(away), End.UPPER) if back else "frames did not come back"
+        value = longest_away(load) or "frames did not come back"
     return Number(
         f"at {human_fps(load.load_fps)}",
         meaning,
