@@ -15,6 +15,18 @@ from vsperf.records.turns import Round
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """What a run that goes on takes from before, and what it does not."""
+
+    finished: int
+    """Cases that are not run again."""
+    trials: int
+    """Of these cases."""
+    dropped: int
+    """Trials of cases that were interrupted, or went by a cap that has fallen: begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run folder exists and cases follow."""
 
@@ -27,8 +39,8 @@ class RunStarted:
     here_s: float | None
     """What a model takes on this machine, while the other times pass in it; None for no model."""
     simulated: bool
-    finished_before: int = 0
-    """Cases that a resumed run had finished already."""
+    resumed: Resumed | None = None
+    """None for a run that begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,15 @@ class PhaseEntered:
 
     case: Case
     phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """It is known what a case may offer; its trials begin, or begin anew on a fresh deployment."""
+
+    case: Case
+    cap_fps: int | None
+    """What the generator can do without a switch; None where that is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +197,7 @@ Event = (
     RunStarted
     | CaseStarted
     | PhaseEntered
+    | Calibrated
     | TrialStarted
     | TrialHeld
     | TrialFinished

@@ -111,7 +111,7 @@ def test_what_misses_by_less_than_its_digits_show_is_told_with_all_of_them() -> 
         assert (rate.met, rate.found) == (met, found)
     for asked, ratio, found in (
         ("0", "1/100000000", "1e-06%"),
-        ("1%", "10001/1000000", "1.001%"),
+        ("1%", "10001/1000000", "1.0001%"),
         ("1%", "1/50", "2%"),
     ):
         wanted = simulated_case(expect=[{"metric": "loss", "max_loss": asked}])

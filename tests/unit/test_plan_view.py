@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import json
+import shlex
+from unittest.mock import patch
+
 import pytest
+from rich.text import Text
 
 from vsperf.cli.drawing import draw
 from vsperf.cli.main import run_cli
+from vsperf.cli.terminal import PlainConsole, command_lines
 from vsperf.config.topology import Topology
+from vsperf.methods.estimate import Estimate
 
 LOCAL = ("--testbed", "local", "--vswitch", "testpmd")
+TWO = ("phy2phy_tput", *LOCAL, "--set", "traffic.frame_size=[64,512]")
 REFUSED = ("--testbed", "sim", "phy2phy_cps")
 """A model opens no connections."""
 
@@ -16,7 +25,7 @@ REFUSED = ("--testbed", "sim", "phy2phy_cps")
 def test_a_case_like_another_one_is_planned_by_the_steps_that_differ(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert run_cli(["plan", "phy2phy_tput", *LOCAL, "--set", "traffic.frame_size=[64,512]"]) == 0
+    assert run_cli(["plan", *TWO]) == 0
     first, _, second = capfd.readouterr().out.partition("as phy2phy_tput-64B, but\n")
     assert "vswitch: " in first
     assert "64B frames, 1 flow per direction" in first
@@ -35,6 +44,85 @@ def test_of_several_testcases_the_one_that_cannot_be_is_named(
 def test_the_only_testcase_is_not_named_again(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["plan", *REFUSED]) == 2
     assert "   at: " not in capfd.readouterr().err
+
+
+# What it comes to stands first.
+
+
+def test_a_plan_begins_with_what_is_started_where_for_how_many_cases_and_how_long(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run_cli(["plan", *TWO]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    head, below = lines[: lines.index("")], lines[lines.index("") + 1 :]
+    assert head[0].startswith("2 cases of phy2phy_tput on testbed local, about ")
+    takes = head[0].partition("about ")[2]
+    assert f"2 cases, about {takes}" in below, "as at the end"
+    assert head[1] == "  starts switch testpmd, generator tgen"
+    assert all(line.startswith("  on CPU ") for line in head[2:])
+    assert "generator" in "".join(head[2:])
+
+
+def test_cases_of_different_switches_say_what_each_starts(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    both = ("--testbed", "local", "--vswitch", "testpmd,linux-bridge")
+    assert run_cli(["plan", "phy2phy_smoke", *both]) == 0
+    printed = capfd.readouterr().out
+    assert "2 cases of phy2phy_smoke" in printed
+    assert "  starts switch testpmd, generator tgen\n" in printed
+    assert "  starts switch linux-bridge, generator tgen\n" in printed
+
+
+def estimates(capfd: pytest.CaptureFixture[str], *more: str) -> list[Estimate]:
+    assert run_cli(["plan", *TWO, "--json", *more]) == 0
+    return [Estimate(**case["estimate"]) for case in json.loads(capfd.readouterr().out)]
+
+
+def test_a_plan_goes_by_the_budget_that_it_is_given(capfd: pytest.CaptureFixture[str]) -> None:
+    whole, within = estimates(capfd), estimates(capfd, "--budget", "20s")
+    assert sum(one.measuring_s for one in within) == pytest.approx(20)
+    assert [one.beside_s for one in within] == [one.beside_s for one in whole], "no budget of that"
+    assert sum(one.trials for one in within) < sum(one.trials for one in whole)
+    assert run_cli(["plan", *TWO, "--budget", "20s"]) == 0
+    assert "the budget of 20s is less than the estimate of " in capfd.readouterr().out
+
+
+def test_a_budget_that_suffices_changes_no_plan(capfd: pytest.CaptureFixture[str]) -> None:
+    assert estimates(capfd, "--budget", "10h") == estimates(capfd)
+
+
+# A command can be copied: lines end between arguments, with a backslash.
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_commands_fit_the_terminal_and_are_what_a_shell_takes(terminal: bool) -> None:
+    argv = [
+        *("qemu-system-x86_64", "-name", "vm1,debug-threads=on", "-nodefaults", "-m", "256M"),
+        *("-object", f"memory-backend-memfd,{'x' * 41}", "-append", "console=ttyS0 quiet " * 5),
+        *("-netdev", "vhost-user,id=net0,chardev=wire0,queues=1", "-device", "y" * 200, "a b"),
+    ]
+    out = PlainConsole(stderr=False, width=80)
+    out.file = file = io.StringIO()
+    with patch.object(PlainConsole, "is_terminal", terminal):
+        out.print_whole(Text(command_lines(argv, out, "     ")))
+    lines = file.getvalue().splitlines()
+    assert shlex.split(file.getvalue().replace("\\\n", "")) == argv, "as a shell joins lines"
+    assert lines[0] == "     qemu-system-x86_64 -name vm1,debug-threads=on -nodefaults -m 256M \\"
+    assert all(line.startswith("       -") for line in lines[1:-1]), "an option begins each line"
+    alone = [line for line in lines if len(line) > 80]
+    assert [line.split()[0] for line in alone] == ["-append", "-device"]
+
+
+def test_an_option_is_parted_from_a_value_that_has_room_on_a_line_alone() -> None:
+    out = PlainConsole(stderr=False, width=80)
+    printed = command_lines(["program", "--a-long-option", "v" * 70], out, "")
+    assert printed.splitlines() == ["program --a-long-option \\", f"  {'v' * 70}"]
+
+
+def test_short_commands_stay_on_one_line() -> None:
+    out = PlainConsole(stderr=False, width=80)
+    assert command_lines(["tool", "a b"], out, "     ") == "     tool 'a b'"
 
 
 # Drawings show where frames go, and which NIC of a VNF they go through.

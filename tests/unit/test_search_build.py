@@ -267,6 +267,13 @@ def test_what_a_case_and_each_trial_cost_beside_traffic_is_added() -> None:
     assert found.seconds == pytest.approx(bare.seconds + 3 + bare.trials / 2)
 
 
+def test_a_budget_ends_trials_and_not_what_is_beside_them() -> None:
+    whole = Estimate(90, 95.0, 20.0, here_s=9.0, beside_s=5.0)
+    assert whole.within(30) == Estimate(30, 35.0, 0.0, here_s=3.0, beside_s=5.0)
+    assert whole.within(100) == replace(whole, spread_s=10.0), "the budget ends bad luck, too"
+    assert whole.within(None) == whole == whole.within(1000)
+
+
 def test_the_luck_of_several_cases_evens_out() -> None:
     both = together([Estimate(10, 30.0, 3.0), Estimate(20, 50.0, 4.0)])
     assert both == Estimate(30, 80.0, 5.0)

@@ -484,7 +484,7 @@ def test_what_the_time_did_not_suffice_for_is_told_by_how_many_trials_passed(nam
     assert goal.upper_fps is not None
     assert goal.upper_fps <= (plain.goals[0].lower_fps or 0)
     assert f"below {human_fps(goal.upper_fps, End.UPPER)}: " in goal.reason
-    assert f"; most passed at {human_fps(goal.lower_fps or 0, End.LOWER)} (" in goal.reason
+    assert f"; most passed at {human_fps(goal.lower_fps or 0)} (" in goal.reason
 
 
 @pytest.mark.parametrize("name", METHODS)

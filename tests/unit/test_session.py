@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from record_samples import case_record, header
+from record_samples import case_record, case_start, header, trial_line
 from simulated_cases import LEFT, behaving, leaving, simulated_case
 
 from vsperf.cli.main import run_cli
+from vsperf.cli.progress import plain_line
 from vsperf.config.case import Case
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.sim import SimulatedGenerator
@@ -34,7 +35,7 @@ from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import LeftBehindError, nothing_left_of
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
-from vsperf.progress import CaseFinished, CaseStarted, Event
+from vsperf.progress import CaseFinished, CaseStarted, Event, Resumed, RunStarted
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView, open_run
@@ -105,6 +106,21 @@ class Leaving:
     def stored(self, results: Path) -> RunView:
         (folder,) = (one for one in results.iterdir() if one.name.startswith("20"))
         return open_run(folder)
+
+
+def test_each_case_is_announced_with_what_a_budget_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "run_case", Leaving().run_case)
+    half_ns, events = 1_500_000_000, list[Event]()
+    whole, within = planned(), engine.within(planned(), half_ns)
+    session.Session(written(tmp_path), tuple(whole), simulated=True).carry_out(
+        events.append, RunOptions(half_ns)
+    )
+    (run,) = (one for one in events if isinstance(one, RunStarted))
+    first, *_ = (one for one in events if isinstance(one, CaseStarted))
+    assert [one.seconds for one in within] == [0.5, 0.5, 0.5]
+    assert (run.estimated_s, first.estimated_s) == (1.5, 0.5)
 
 
 def test_after_a_case_that_left_something_none_is_begun_and_the_run_stays_open(
@@ -180,6 +196,55 @@ def test_what_a_case_found_stands_whatever_it_left(
     code, stored = smoke(tmp_path / "results", "--resume", stored.run)
     first, second = stored.cases()
     assert (code, first.result, second.attempt) == (ExitCode.OK, expected.result, 1)
+
+
+def test_a_run_that_goes_on_says_so_first_with_what_it_takes_from_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with monkeypatch.context() as untidy:
+        leaving(untidy, 1)
+        _, stored = smoke(tmp_path)
+    capsys.readouterr()
+    first, _ = stored.cases()
+    assert first.record is not None
+    where = ("--results", str(tmp_path), "--anyway")
+    run_cli(["run", "--resume", "latest", *where, "--progress", "plain"])
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith(f"SIMULATED resuming {stored.run}: 1 case left, about ")
+    assert told[1] == f"  taken from before: 1 case with {first.record.trials} trials"
+
+
+@pytest.mark.parametrize(
+    ("resumed", "said"),
+    [
+        (Resumed(0, 0, 0), "no case"),
+        (Resumed(0, 0, 7), "no case; not taken: 7 trials of what was not finished"),
+        (
+            Resumed(2, 41, 1),
+            "2 cases with 41 trials; not taken: 1 trial of what was not finished",
+        ),
+    ],
+)
+def test_trials_that_are_not_taken_are_told_of_as_well(resumed: Resumed, said: str) -> None:
+    event = RunStarted("a-run", "results/a-run", (), 1.0, 0.0, None, False, resumed)
+    begun, taken = plain_line(event).splitlines()
+    assert begun.startswith("resuming a-run: 0 cases left, ")
+    assert taken == f"  taken from before: {said}"
+
+
+def test_trials_of_the_case_that_was_interrupted_count_as_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with written(tmp_path) as writer:
+        key = planned()[0].case.key
+        for line in (case_start(key), trial_line(key, 1), trial_line(key, 2)):
+            writer.append(line)
+    monkeypatch.setattr(session, "_require_same_ground", lambda header: None)
+    taken = take_up(resolve(tmp_path, "latest"), Plugins.load(), ())
+    taken.writer.close()
+    assert taken.before is not None
+    assert (len(taken.before.records), taken.before.dropped) == (0, 2)
 
 
 @pytest.mark.parametrize(

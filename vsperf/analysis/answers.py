@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.summary import CaseRow, latencies
-from vsperf.quantities.human import End, human_fps, human_interval, human_share, rounded_share
+from vsperf.quantities.human import (
+    End,
+    human_fps,
+    human_interval,
+    human_ns,
+    human_share,
+    rounded_share,
+)
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Boundary, Regime, boundary_among
@@ -159,8 +166,16 @@ def loss_text(ratio: Fraction | str) -> str:
 
 
 def most_lost(load: LoadResult) -> str:
-    """Write what was lost of a load at worst; none of its trials lost more."""
-    return human_share(Fraction(load.worst_loss_ratio), End.UPPER)
+    """Write what was lost of a load at worst, as the line of that trial has it."""
+    return loss_text(load.worst_loss_ratio)
+
+
+def longest_away(load: LoadResult) -> str | None:
+    """Write how long frames stayed away at worst, as its reason does; None where they stayed."""
+    away = [outage for outage in load.outages_ns if outage is not None]
+    if not away or len(away) < len(load.outages_ns):
+        return None
+    return human_ns(max(away), None if min(away) == max(away) else End.UPPER)
 
 
 def share_text(share: Fraction | None, end: End | None = None) -> str:

@@ -270,7 +270,7 @@ def _generator(case: Measured) -> Iterator[Sentence]:
     share = Fraction(bound, cap)
     short = _limited(case, Limit.GENERATOR) and share < FULL
     sent = (
-        f"The generator sent {human_fps(bound, End.LOWER)} of the {human_fps(cap)} that it was "
+        f"The generator sent {human_fps(bound)} of the {human_fps(cap)} that it was "
         f"seen to do without a switch ({human_share(share, End.LOWER)})"
     )
     yield Sentence(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -15,10 +15,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from vsperf.analysis.answers import headlines, loss_text
+from vsperf.analysis.answers import headlines, interval, loss_text
 from vsperf.cli.terminal import between_words
 from vsperf.config.case import Case
+from vsperf.methods.base import loads_of, method_of
+from vsperf.methods.throughput import Throughput
 from vsperf.progress import (
+    Calibrated,
     CaseFinished,
     CaseStarted,
     ConnectionsFinished,
@@ -37,7 +40,7 @@ from vsperf.progress import (
     TrialStarted,
 )
 from vsperf.quantities.human import (
-    End,
+    counted,
     human_count,
     human_expected,
     human_fps,
@@ -49,10 +52,11 @@ from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import DIED
-from vsperf.records.result import amount
-from vsperf.records.trial import Purpose, Trial
+from vsperf.records.result import Limit, amount
+from vsperf.records.trial import Trial
 from vsperf.records.turn_ratios import changes_in
 from vsperf.records.turns import Role, Round
+from vsperf.search.base import Loads
 from vsperf.search.regimes import HELD
 
 Mode = Literal["auto", "live", "plain", "json", "quiet"]
@@ -119,6 +123,7 @@ def _row(event: Event) -> dict[str, Any]:
         case RunStarted():
             row = {"run": event.run, "folder": event.folder, "cases": len(event.cases)}
             row |= _time_row(event)
+            row["resumed"] = event.resumed and asdict(event.resumed)
         case TrialFinished():
             row = {"case": event.case.key, **event.trial.model_dump(mode="json")}
             row["disturbance"] = row.pop("event")  # `event` says what kind of line this is
@@ -135,7 +140,7 @@ def _row(event: Event) -> dict[str, Any]:
             row |= _time_row(event)
         case DeploymentKept():
             row = {"case": event.case.key, "folder": event.folder, "access": event.access}
-        case TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
+        case Calibrated() | TrialHeld() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
             row = _begun_row(event)
         case _:
             row = {"case": event.case.key, "purpose": event.purpose, "load_fps": event.load_fps}
@@ -152,9 +157,11 @@ def _brief(event: RoundFinished | ExchangeFinished | ConnectionsFinished) -> dic
 
 
 def _begun_row(
-    event: TrialHeld | RoundStarted | ExchangeStarted | ConnectionsStarted,
+    event: Calibrated | TrialHeld | RoundStarted | ExchangeStarted | ConnectionsStarted,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"case": event.case.key}
+    if isinstance(event, Calibrated):
+        return row | {"cap_fps": event.cap_fps}
     if isinstance(event, ConnectionsStarted):
         begun = {"rate_cps": event.rate_cps, "connections": event.connections}
         if event.request_rps is not None:
@@ -180,14 +187,7 @@ def plain_line(event: Event) -> str:
     """Return an event as one line of text; empty for what plain output leaves out."""
     match event:
         case RunStarted():
-            label = "SIMULATED " if event.simulated else ""
-            verb = "resuming" if event.finished_before else "run"
-            before = f", {event.finished_before} finished before" if event.finished_before else ""
-            return (
-                f"{label}{verb} {event.run}: {len(event.cases)} "
-                f"{'case' if len(event.cases) == 1 else 'cases'}{before}, "
-                f"about {_time(event)}, in {event.folder}"
-            )
+            return run_text(event)
         case CaseStarted():
             return f"[{event.number}/{event.total}] {event.case.label}, about {_time(event)}"
         case (
@@ -204,6 +204,22 @@ def plain_line(event: Event) -> str:
             return "  " + case_line(event)
         case _:
             return ""
+
+
+def run_text(event: RunStarted) -> str:
+    """Say which run begins or goes on, and what one that goes on takes from before."""
+    label = "SIMULATED " if event.simulated else ""
+    cases, before = counted(len(event.cases), "case"), event.resumed
+    ahead = f"about {_time(event)}, in {event.folder}"
+    if before is None:
+        return f"{label}run {event.run}: {cases}, {ahead}"
+    taken = f"{counted(before.finished, 'case')} with {counted(before.trials, 'trial')}"
+    dropped = f"; not taken: {counted(before.dropped, 'trial')} of what was not finished"
+    return (
+        f"{label}resuming {event.run}: {cases} left, {ahead}\n"
+        f"  taken from before: {taken if before.finished else 'no case'}"
+        f"{dropped if before.dropped else ''}"
+    )
 
 
 def kept_text(event: DeploymentKept) -> str:
@@ -337,14 +353,16 @@ def case_line(event: CaseFinished) -> str:
 
 
 def _lost(trial: Trial) -> str:
-    """Return the loss of the worse direction, which is what a search judges by."""
+    """Return the loss of all directions, and the share of the worse one: a search judges by it."""
     worse = trial.worst_direction
     if worse.lost_frames == 0:
         return "lost 0"
     if worse.lost_frames < 0:
-        return f"{-worse.lost_frames} more than sent, {worse.name}"
-    where = f", {worse.name}" if len(trial.directions) > 1 else ""
-    return f"lost {worse.lost_frames} ({loss_text(worse.loss_ratio)}){where}"
+        return f"{-worse.lost_frames:,} more than sent, {worse.name}"
+    # what came too often one way makes up for nothing that was lost the other way
+    lost = sum(max(0, way.lost_frames) for way in trial.directions)
+    whose = f"{worse.name}: " if len(trial.directions) > 1 else ""
+    return f"lost {lost:,} ({whose}{loss_text(worse.loss_ratio)})"
 
 
 def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStarted) -> str:
@@ -403,7 +421,33 @@ class _View:
     lines: deque[Text] = field(default_factory=lambda: deque(maxlen=LAST_TRIALS))
     """The last ones of what was made."""
     measured_ns: int = 0
-    judged: list[Trial] = field(default_factory=list)
+    loads: Loads | None = None
+    """What may be offered; None until that is known."""
+    trials: list[Trial] = field(default_factory=list)
+    """Made on this deployment."""
+    goals: tuple[str, ...] = ()
+    """Where each goal stands."""
+
+    def begin(self, event: Calibrated) -> None:
+        """Forget what was made before: it says nothing of this deployment."""
+        self.loads, self.trials = loads_of(self.case.seeded_spec, event.cap_fps), []
+        self.goals = goal_lines(self.case, self.loads, self.trials)
+
+    def follow(self, event: Event) -> None:
+        """Take in what happens in the case."""
+        match event:
+            case PhaseEntered():
+                self.phase, self.now, self.seen = event.phase, "", ()
+            case Calibrated():
+                self.begin(event)
+            case TrialStarted() | RoundStarted() | ExchangeStarted() | ConnectionsStarted():
+                self.now, self.seen = _now(event), ()
+            case ExchangeGoesOn():
+                self.seen = tuple(seen_lines(event))
+            case TrialHeld():
+                self.now = held_line(event)
+            case TrialFinished() | RoundFinished() | ExchangeFinished() | ConnectionsFinished():
+                self.take(event)
 
     def take(self, event: Finished) -> None:
         """Take in what was made."""
@@ -411,12 +455,13 @@ class _View:
         style = "" if one.valid else "magenta"
         self.lines.append(Text("  " + made_line(event), style=style))
         self.measured_ns += one.elapsed_ns
-        if isinstance(one, Trial) and one.purpose is Purpose.SEARCH and one.valid:
-            self.judged.append(one)
+        if isinstance(one, Trial) and self.loads is not None:
+            self.trials.append(one)
+            self.goals = goal_lines(self.case, self.loads, self.trials)
 
 
 class LiveProgress(Progress):
-    """The case, its brackets, and the last trials; finished cases scroll up as lines."""
+    """The case, where its goals stand, and the last trials; finished cases scroll up as lines."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -440,40 +485,29 @@ class LiveProgress(Progress):
             case CaseStarted():
                 clock = "" if event.here_s is None else " of simulated time"
                 self.view = _View(event.case, event.number, event.total, event.estimated_s, clock)
-            case PhaseEntered() if self.view:
-                self.view.phase, self.view.now, self.view.seen = event.phase, "", ()
-            case TrialStarted() | RoundStarted() | ExchangeStarted() | ConnectionsStarted() if (
-                self.view
-            ):
-                self.view.now, self.view.seen = _now(event), ()
-            case ExchangeGoesOn() if self.view:
-                self.view.seen = tuple(seen_lines(event))
-            case TrialHeld() if self.view:
-                self.view.now = held_line(event)
-            case TrialFinished() | RoundFinished() | ExchangeFinished() | ConnectionsFinished() if (
-                self.view
-            ):
-                self.view.take(event)
             case DeploymentKept():
                 self.console.print(kept_text(event))
             case CaseFinished():
                 self.view = None
                 self.console.print(f"{event.case.label}: {case_line(event)}")
+            case _ if self.view:
+                self.view.follow(event)
 
     def _render(self) -> RenderableType:
         view = self.view
         if view is None:
             return Text("")
-        left = view.estimated_s - view.measured_ns / 1e9
+        elapsed = time.monotonic() - view.started
+        left = view.estimated_s - (view.measured_ns / 1e9 if view.clock else elapsed)
         head = Text(f"[{view.number}/{view.total}] {view.case.label}", style="bold")
         head.append(f"  {view.phase}", style="cyan")
         head.append(
-            f"  {human_seconds(time.monotonic() - view.started)} elapsed, "
+            f"  {human_seconds(elapsed)} elapsed, "
             + (f"about {human_seconds(left)}{view.clock} left" if left > 0 else "nearly done"),
             style="dim",
         )
         lines = [head]
-        lines += [Text(f"  {name}: {text}") for name, text in brackets(view.case, view.judged)]
+        lines += [Text(f"  {line}") for line in view.goals]
         lines += view.lines
         lines.append(Text(f"  … {view.now}" if view.now else "", style="dim"))
         lines += [Text(f"    {line}", style="dim") for line in view.seen]
@@ -481,18 +515,13 @@ class LiveProgress(Progress):
         return Group(*(between_words(line, self.console.width, "    ") for line in lines))
 
 
-def brackets(case: Case, trials: list[Trial]) -> list[tuple[str, str]]:
-    """Return where each goal stands: a first look at the trials, not yet the search's verdict."""
-    rows = []
-    for name, goal in case.spec.search.asked().items():
-        failed = [t.load_fps for t in trials if t.loss_ratio > goal.loss_ratio.value]
-        upper = min(failed, default=None)
-        passed = [
-            t.load_fps
-            for t in trials
-            if t.loss_ratio <= goal.loss_ratio.value and (upper is None or t.load_fps < upper)
-        ]
-        low = human_fps(max(passed), End.LOWER) if passed else "?"
-        high = human_fps(upper, End.UPPER) if upper else "?"
-        rows.append((name.upper(), f"[{low} … {high}]"))
-    return rows
+def goal_lines(case: Case, loads: Loads, trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Say where each goal stands, by the rules that its answer follows from, too."""
+    method = method_of(case.spec)
+    if not isinstance(method, Throughput):
+        return ()
+    return tuple(
+        f"{goal.goal} {interval(goal)}"
+        + (", still searching" if goal.limit is Limit.BUDGET else "")
+        for goal in method.so_far(loads, trials)
+    )

@@ -25,6 +25,7 @@ from vsperf.config.topology import Topology
 from vsperf.errors import UsageError
 from vsperf.plugins import Plugins
 from vsperf.quantities.quantity import Quantity, UnitError
+from vsperf.quantities.units import Duration
 from vsperf.trust import trusted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,6 +58,14 @@ class QuantityType(click.ParamType[Q]):
             return self.kind.parse(value)
         except UnitError as error:
             self.fail(str(error), param, ctx)
+
+
+budget_option = click.option(
+    "--budget",
+    type=QuantityType(Duration),
+    metavar="TIME",
+    help="Time for all trials, such as 30m.",
+)
 
 
 def library(*, foreign: bool = False) -> Library:

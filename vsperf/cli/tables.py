@@ -216,7 +216,7 @@ STYLES = {
 """How that looks which a cell means."""
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False) -> PlainConsole:
     """Return a console that cuts nothing when its output is a pipe."""
     made = PlainConsole(stderr=stderr)
     return made if made.is_terminal else PlainConsole(stderr=stderr, width=PLAIN_WIDTH)

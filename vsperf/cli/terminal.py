@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import shlex
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -20,6 +22,8 @@ WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
 PART = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
 """The same on a line that is too short for both bounds."""
 INDENT = "  "
+COLUMNS = 80
+"""Of what nobody says how wide it is, such as a file."""
 
 
 class PlainConsole(Console):
@@ -36,6 +40,10 @@ class PlainConsole(Console):
                 texts = (one if isinstance(one, Text) else Text(one) for one in objects)
                 objects = tuple(between_words(text, self.width) for text in texts)
         super().print(*objects, **options)
+
+    def print_whole(self, text: Text) -> None:
+        """Print lines that are not to be broken, such as those of a command."""
+        super().print(text, soft_wrap=True)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -55,6 +63,36 @@ def words_of(line: str) -> list[str]:
 def fitting(text: Text, out: Console, indent: str) -> Text:
     """Return a line, on a terminal in several where it is too long, the later ones indented."""
     return between_words(text, out.width, indent) if out.is_terminal else text
+
+
+def command_lines(argv: Sequence[str], out: Console, indent: str) -> str:
+    """Write a command as a shell takes it, on a line or on several that end with a backslash.
+
+    They are broken between arguments, and an option stays with its value. What is longer than a
+    line, such as a device of QEMU with all its properties, has one to itself: a shell would take
+    the indent of a further one for another argument.
+    """
+    room = (out.width if out.is_terminal else COLUMNS) - len(indent + INDENT) - len(" \\")
+    lines: list[str] = []
+    for words in _options(argv):
+        together = " ".join(words)
+        parts = words if len(together) > room >= max(map(len, words)) else [together]
+        for part in parts:
+            if lines and len(lines[-1]) + len(f" {part}") <= room:
+                lines[-1] += f" {part}"
+            else:
+                lines.append(part)
+    return indent + f" \\\n{indent}{INDENT}".join(lines)
+
+
+def _options(argv: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the words of a command, quoted, each option with what may be its value."""
+    words = deque(map(shlex.quote, argv))
+    while words:
+        found = [words.popleft()]
+        if found[0].startswith("-") and words and not words[0].startswith("-"):
+            found.append(words.popleft())
+        yield found
 
 
 def between_words(text: Text, width: int, indent: str = INDENT) -> Text:

@@ -25,7 +25,7 @@ from vsperf.engine.paired import measure_together
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
-from vsperf.progress import DeploymentKept
+from vsperf.progress import Calibrated, DeploymentKept
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
 
@@ -97,7 +97,9 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         run.enter("calibrate")
         jitter = run.calibrator.jitter(spec, plan, run.drivers, place)
         calibration = run.calibrator.calibration(spec, plan, run.drivers, place)
-        loads = loads_of(spec, calibration.cap_fps if calibration else None)
+        cap_fps = calibration.cap_fps if calibration else None
+        loads = loads_of(spec, cap_fps)
+        run.emit(Calibrated(run.case, cap_fps))
         warnings += clipped(spec, loads) + uneven(spec)
         run.enter("deploy")
         deployment = deploy(spec, plan, run.drivers, place, stack)

@@ -324,7 +324,7 @@ def _check_loss(expected: Expectation, result: SearchResult) -> Check:
         return Check(criterion=criterion, met=None, found="no load was measured")
     loss, asked = max(Fraction(load.worst_loss_ratio) for load in result.loads), expected.max_loss
     kept = loss <= asked.value
-    found = _told(float(loss), float(asked), Unit.RATIO, End.UPPER, met=kept)
+    found = _told(float(loss), float(asked), Unit.RATIO, None, met=kept)
     too_lossy = [x for x in result.loads if Fraction(x.worst_loss_ratio) > expected.max_loss.value]
     if too_lossy and all(load.limit in NOT_THE_SWITCH for load in too_lossy):
         found = f"{found}, limited by {too_lossy[0].limit}"
@@ -355,7 +355,7 @@ def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, 
         return Check(criterion=criterion, met=None, found="latency was not measured")
     greatest, trial = max(found, key=lambda item: item[0])
     met = greatest <= most_ns
-    value = _told(greatest, most_ns, Unit.NANOSECONDS, End.UPPER, met=met)
+    value = _told(greatest, most_ns, Unit.NANOSECONDS, None, met=met)
     shown = f"{value} at {trial.reference}"
     wanted = spec.latency.loads if spec.latency is not None else ()
     measured = {str(one.reference).partition(" of ")[0] for _, one in found}

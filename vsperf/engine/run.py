@@ -21,6 +21,7 @@ from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.estimate import Estimate, Rehearsals
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, Emit
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.writer import RunWriter
 from vsperf.records.host import Calibration
 from vsperf.records.run import CaseRecord, CaseStart, Outcome
@@ -121,6 +122,8 @@ class Before:
     """Of the cases that were finished: the machine is judged by them, too."""
     planned: Sequence[Planned] = ()
     """Of these the ones that went by a cap of the generator."""
+    dropped: int = 0
+    """Trials of the last attempts at all other cases, from which nothing is taken."""
 
 
 def run_cases(
@@ -150,7 +153,7 @@ def run_cases(
         item = turns.next()
         key = item.case.key
         share = None if budget_ns is None else _share(budget_ns, [item, *turns.queue])
-        stated = item.estimate
+        stated = item.estimate.within(None if share is None else share / NANOSECONDS)
         emit(
             CaseStarted(
                 item.case,
@@ -265,6 +268,18 @@ def _share(budget_ns: int, left: Sequence[Planned]) -> int:
     """Return what the first of the cases that are left may use."""
     total = sum(item.estimate.seconds for item in left)
     return int(budget_ns * left[0].estimate.seconds / total) if total else budget_ns
+
+
+def within(planned: Sequence[Planned], budget_ns: int | None) -> tuple[Estimate, ...]:
+    """Return what each case is expected to take of a budget, where there is one."""
+    if budget_ns is None:
+        return tuple(item.estimate for item in planned)
+    found = []
+    for number, item in enumerate(planned):
+        one = item.estimate.within(_share(budget_ns, planned[number:]) / NANOSECONDS)
+        budget_ns = max(0, budget_ns - round(one.measuring_s * NANOSECONDS))
+        found.append(one)
+    return tuple(found)
 
 
 def exit_code_of(record: CaseRecord, error: VsperfError | None = None) -> ExitCode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -18,14 +18,14 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.config.document import Drivers, document_model
 from vsperf.config.loader import Loaded
 from vsperf.engine.readiness import require_ready
-from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases
+from vsperf.engine.run import Before, Planned, RunOptions, cap_of, plan_cases, run_cases, within
 from vsperf.errors import ExitCode, StoreError, UsageError, VsperfError
 from vsperf.host.cpus import read_topology
 from vsperf.host.facts import PASSING_PARTS, environment
 from vsperf.host.lock import testbed_lock
 from vsperf.methods.estimate import together
 from vsperf.plugins import Plugins
-from vsperf.progress import Emit, RunStarted
+from vsperf.progress import Emit, Resumed, RunStarted
 from vsperf.records.asked import Asked
 from vsperf.records.files.validation import validate_file
 from vsperf.records.files.view import RunView
@@ -54,15 +54,15 @@ class Session:
     planned: tuple[Planned, ...]
     """The cases that are still to be run."""
     simulated: bool
-    before: Before = field(default_factory=Before)
-    """What is there of it already."""
+    before: Before | None = None
+    """What is there of it already; None for a new one."""
     hold: Hold = testbed_lock
     """Takes the testbed for the run."""
 
     def carry_out(self, emit: Emit, options: RunOptions) -> ExitCode:
         """Run the cases, close the file, and hold what was written against the schema."""
         with self._testbed(), self.writer as writer:
-            expected = together([item.estimate for item in self.planned])
+            expected = together(within(self.planned, options.budget_ns))
             emit(
                 RunStarted(
                     run=writer.run,
@@ -72,7 +72,7 @@ class Session:
                     spread_s=expected.spread_s,
                     here_s=expected.here_s,
                     simulated=self.simulated,
-                    finished_before=len(self.before.records),
+                    resumed=_resumed(self.before),
                 )
             )
             code = run_cases(self.planned, writer, emit, options, self.before)
@@ -200,7 +200,20 @@ def _held(before: RunView, plugins: Plugins) -> Before:
         attempts={case.key: case.attempt for case in before.cases()},
         records=[case.record for case in finished if case.record],
         planned=planned,
+        dropped=sum(
+            len(made)
+            for case in before.cases()
+            if not case.over
+            for made in (case.trials, case.rounds, case.exchanges, case.connections)
+        ),
     )
+
+
+def _resumed(before: Before | None) -> Resumed | None:
+    if before is None:
+        return None
+    made = sum(record.trials for record in before.records)
+    return Resumed(len(before.records), made, before.dropped)
 
 
 def _admitted(planned: Sequence[Planned], admit: Admit) -> tuple[Planned, ...]:

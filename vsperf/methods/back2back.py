@@ -17,7 +17,7 @@ from vsperf.methods.base import Bench, burst_ns, one_rhythm, probe_on, refused, 
 from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, fewer_sizes, too_short
 from vsperf.methods.prerequisite import TIME_OVER, Reference, WithThroughput, unanswered, why_not
 from vsperf.methods.range import TrialDuration
-from vsperf.quantities.human import End, human_count, human_fps, human_share
+from vsperf.quantities.human import human_count, human_fps, human_share
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS, Count, Duration
 from vsperf.records.result import Compliance, Figure, Limit, LoadResult, SearchResult, Standard
@@ -293,7 +293,7 @@ def _meaningless(reference: Reference, loads: Loads) -> str | None:
     """Return why no burst can fill a buffer, if none can."""
     top = f"{loads.top}, {human_fps(loads.maximum)},"
     if _fell_short(reference, loads):
-        most = human_fps(reference.fps, End.UPPER)
+        most = human_fps(reference.fps)
         return f"not meaningful: the generator offered no more than {most}, so {top} never came"
     if reference.fps < loads.maximum:
         return None
@@ -305,7 +305,7 @@ def _meaningless(reference: Reference, loads: Loads) -> str | None:
     passed, made = len(reference.losses) - len(lossy), len(reference.losses)
     return (
         f"not meaningful: of {top} nothing was lost in {passed} of {made} trials, "
-        f"and up to {human_share(max(lossy), End.UPPER)} in the others"
+        f"and up to {human_share(max(lossy))} in the others"
     )
 
 

@@ -99,6 +99,27 @@ class Estimate:
     here_s: float | None = None
     """What a model of the testbed takes on this machine, while `seconds` pass in the model; None
     where the testbed is real, and both times are the same."""
+    beside_s: float = 0.0
+    """Of the seconds, what no budget counts: to deploy, to calibrate, to take down."""
+
+    @property
+    def measuring_s(self) -> float:
+        """Of the seconds, what trials take."""
+        return self.seconds - self.beside_s
+
+    def within(self, budget_s: float | None) -> Estimate:
+        """Return what it comes to where a budget for all trials ends it."""
+        if budget_s is None:
+            return self
+        left_s = max(0.0, budget_s - self.measuring_s)
+        share = 1.0 if left_s or not self.measuring_s else budget_s / self.measuring_s
+        return Estimate(
+            round(self.trials * share),
+            self.beside_s + self.measuring_s * share,
+            min(self.spread_s, left_s),
+            None if self.here_s is None else self.here_s * share,
+            self.beside_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +170,7 @@ def estimate(  # noqa: PLR0913, PLR0917 - the parts of a case, and what is presu
         round(statistics.mean(one.trials for one in played)) + len(others),
         statistics.mean(totals) / NANOSECONDS,
         statistics.stdev(totals) / NANOSECONDS if len(totals) > 1 else 0.0,
+        beside_s=overheads.case_ns / NANOSECONDS,
     )
 
 
@@ -157,11 +179,15 @@ def estimate_of_rounds(rounds_ns: Sequence[int], overheads: Overheads, anew_ns: 
 
     `anew_ns` is that of all deployments beside the one that each case has.
     """
-    total_ns = sum(rounds_ns) + anew_ns + overheads.case_ns
-    return Estimate(len(rounds_ns), total_ns / NANOSECONDS)
+    beside_ns = anew_ns + overheads.case_ns
+    return Estimate(
+        len(rounds_ns),
+        (sum(rounds_ns) + beside_ns) / NANOSECONDS,
+        beside_s=beside_ns / NANOSECONDS,
+    )
 
 
-def together(estimates: list[Estimate]) -> Estimate:
+def together(estimates: Sequence[Estimate]) -> Estimate:
     """Return the estimate of several cases, whose luck has nothing to do with each other's."""
     here = [one.here_s for one in estimates if one.here_s is not None]
     return Estimate(
@@ -169,6 +195,7 @@ def together(estimates: list[Estimate]) -> Estimate:
         sum(one.seconds for one in estimates),
         math.hypot(*(one.spread_s for one in estimates)),
         sum(here) if here else None,
+        sum(one.beside_s for one in estimates),
     )
 
 

@@ -19,12 +19,12 @@ from vsperf.methods.compliance import (
     verifies_no_loss,
 )
 from vsperf.methods.range import WithinRange
-from vsperf.records.result import COUNTED, Compliance, SearchResult, Standard
+from vsperf.records.result import COUNTED, Compliance, GoalResult, SearchResult, Standard
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search import base
 from vsperf.search.confirm import Confirmed
 from vsperf.search.draws import drawn, expected_ns, first_of
-from vsperf.search.verdict import Question
+from vsperf.search.verdict import Question, answer
 
 
 class GoalSearch(base.Search, Protocol):
@@ -71,6 +71,17 @@ class Throughput(WithinRange):
 
     def run(self, bench: Bench) -> SearchResult:
         return self.confirmed(bench.loads).run(probe_on(bench))
+
+    def so_far(self, loads: base.Loads, trials: Sequence[Trial]) -> tuple[GoalResult, ...]:
+        """Return where each goal stands while it is searched for, by the rules of its answer.
+
+        One that is not there yet has the limit `budget`, as if the time were over.
+        """
+        known = [one for one in trials if one.valid and one.purpose in COUNTED]
+        return tuple(
+            answer(question.ended(complete=False), known)
+            for question in self.search(loads).questions.values()
+        )
 
     def reconsidered(
         self, result: SearchResult, bench: Bench, trials: Sequence[Trial]

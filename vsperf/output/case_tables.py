@@ -12,6 +12,7 @@ from vsperf.analysis.answers import (
     alone_in,
     another,
     answers,
+    longest_away,
     loss_text,
     most_lost,
     over_draws,
@@ -148,9 +149,7 @@ def first_figures(rows: Sequence[CaseRow]) -> list[CaseColumn]:
 
 def _away(load: LoadResult) -> str:
     """Say how long frames stayed away after an event, at worst."""
-    if not load.outages_ns or None in load.outages_ns:
-        return NOTHING
-    return human_ns(max(away for away in load.outages_ns if away is not None), End.UPPER)
+    return longest_away(load) or NOTHING
 
 
 def rate_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
@@ -414,7 +413,8 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     lines = []
     if any(row.goals for row in rows):
         lines.append(
-            "rates per direction; intervals: highest load that passed … lowest that failed"
+            "rates per direction; intervals: highest load that passed … lowest that failed, "
+            "rounded outward"
         )
     elif any(row.loads or _of_frames(row) for row in measured):
         lines.append("rates per direction")

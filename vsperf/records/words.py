@@ -16,7 +16,8 @@ RATES: Mapping[str, str] = MappingProxyType(
         "throughput": "What RFC 2544 calls the NDR: the highest load at which no frame is lost.",
         "interval": "A load that passed … one that failed. The truth lies between; a narrower one "
         "takes more trials. Each end is rounded away from the truth: what is at least 4,528,985 is "
-        "shown as at least 4.528 M. Records and exports have all digits.",
+        "shown as at least 4.528 M. The load of a trial bounds nothing and is rounded as usual, to "
+        "4.529 M. Records and exports have all digits.",
         "load": "Frames per second that are sent into the switch, in each direction.",
         "forwarding rate": "What comes through at a load, whatever is lost of it (RFC 2889).",
         "through": "What came through of a load that was given.",
@@ -206,7 +207,8 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "twice as many where frames go both ways.",
         "first result": "What the first case of a run came to.",
         "loss allowed": "The loss with which a load still passes for a goal, as a share.",
-        "lost": "Frames that were due and did not arrive.",
+        "lost": "Frames that were due and did not arrive, of all directions together. A share "
+        "beside them is that of the worse direction, which it names: a search goes by it.",
         "away": "How long no frame came after an event, at worst.",
         "switch": "Which switch a row is of, as the testcase calls it.",
         "started": "When a run began, in UTC: so says the `Z` behind the time.",

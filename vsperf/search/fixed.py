@@ -103,7 +103,7 @@ def _limit(
     if by_switch:
         return _blame(loads, by_switch, loss_ratio)
     if lossy:
-        worst = percent(max(trial.loss_ratio for trial in lossy), End.UPPER)
+        worst = percent(max(trial.loss_ratio for trial in lossy))
         return Limit.GENERATOR, f"up to {worst} is missing, and the generator is short of it"
     if load >= loads.line_rate:
         return Limit.LINK, f"{loads.whole_line} passed"
@@ -114,7 +114,7 @@ def _limit(
 
 def _blame(loads: Loads, trials: Sequence[Trial], loss_ratio: Fraction) -> tuple[Limit, str]:
     """Return whose loss it was in trials that lost more of what was offered than allowed."""
-    worst = percent(max(trial.switch_loss_ratio for trial in trials), End.UPPER)
+    worst = percent(max(trial.switch_loss_ratio for trial in trials))
     where = human_fps(trials[0].load_fps)
     if (stalls := told_by_stalls(trials, loss_ratio, trials, where)) is not None:
         return stalls

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from vsperf.quantities.human import End, human_fps, percent
+from vsperf.quantities.human import human_fps, percent
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import LEAST, clean_share
 from vsperf.records.flags import Flag
@@ -280,9 +280,9 @@ def told_by_regime(goal: GoalResult) -> GoalResult:
     for one in goal.regimes:
         if one.lower_fps is not None and one.lower_fps >= upper:
             reason = (
-                f"what made {human_fps(upper, End.UPPER)} fail is the machine's: while the CPUs of "
+                f"what made {human_fps(upper)} fail is the machine's: while the CPUs of "
                 f"generator and switch were {one.regime.words} ({one.least_ns} to {one.most_ns} ns "
-                f"there and back), {human_fps(one.lower_fps, End.LOWER)} passed"
+                f"there and back), {human_fps(one.lower_fps)} passed"
             )
             flags = tuple(flag for flag in goal.flags if flag is not doubt)
             return goal.model_copy(update={"limit": Limit.HOST, "reason": reason, "flags": flags})

@@ -248,7 +248,7 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     trials = [trial for group in groups.values() for trial in group]
-    where = human_fps(upper, End.UPPER)
+    where = human_fps(upper)
     if (stalls := told_by_stalls(own, rule.loss_ratio, trials, where)) is not None:
         return stalls
     if (behind := lost_by_the_generator(own, where)) is not None:
@@ -270,7 +270,7 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
 def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:
     """Return why the loss at an upper bound is not the switch's overload, if it is not."""
     if question.verified is False:
-        return f"the loss at {human_fps(upper, End.UPPER)} was not seen again in a repeat"
+        return f"the loss at {human_fps(upper)} was not seen again in a repeat"
     if bounds.lower is None and constant_loss([t for group in groups.values() for t in group]):
         frames = groups[upper][0].worst_direction.lost_frames
         return f"{frames} of the frames went missing at every load, low or high: no overload"
@@ -287,7 +287,7 @@ def _unbounded(question: Question, groups: Groups, bounds: Bounds) -> tuple[Limi
     made = len(groups[lower])
     held = made - len(lossy_trials(question.rule, groups[lower]))
     passed = "passed" if held == made else f"passed in {held} of {made} trials"
-    at = human_fps(lower, End.LOWER)
+    at = human_fps(lower)
     if lower >= loads.line_rate:
         return Limit.LINK, f"{loads.whole_line}, {at}, {passed}"
     if loads.generator_cap is not None and lower >= loads.generator_cap:
@@ -346,7 +346,7 @@ def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
     if cap is None or lower is None or lower < cap * NEAR:
         return None
     return (
-        f"{human_fps(lower, End.LOWER)} is {percent(Fraction(lower, cap), End.LOWER)} of what the "
+        f"{human_fps(lower)} is {percent(Fraction(lower, cap), End.LOWER)} of what the "
         f"generator does without a switch ({human_fps(cap)}); above {percent(NEAR)} nobody can "
         "tell the two apart"
     )
@@ -375,7 +375,7 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
         most = "most passed at" if 2 * some > made else "lower bound by time at"
-        said.append(f"{most} {human_fps(bounds.lower, End.LOWER)} ({some} of {made})")
+        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
     return "; ".join(said) or "no load was decided"
 
 
@@ -399,7 +399,7 @@ def _not_sent(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool) -> str:
     trial = min(lossy_trials(rule, trials), key=_loss)
     short = max(trial.directions, key=lambda direction: direction.unsent_frames)
     share = percent(Fraction(short.sent_frames, short.intended_frames))
-    at = human_fps(trial.load_fps, End.UPPER)
+    at = human_fps(trial.load_fps)
     where = f"{'even at the lowest load, ' if at_minimum else 'at '}{at}"
     return f"{where}{',' if at_minimum else ''} the generator sent only {share} of the frames"
 
@@ -414,7 +414,7 @@ def _lost(rule: Rule, trials: Sequence[Trial], *, at_minimum: bool, who: str) ->
     allowed = percent(rule.loss_ratio) if rule.loss_ratio else "none"
     where = "even at the lowest load," if at_minimum else "at"
     return (
-        f"{where} {human_fps(trial.load_fps, End.UPPER)}{',' if at_minimum else ''} {who} lost "
+        f"{where} {human_fps(trial.load_fps)}{',' if at_minimum else ''} {who} lost "
         f"{lost:,} of {worse.offered_frames:,} frames from {worse.name}{refused} "
         f"({percent(worse.switch_loss_ratio)}; allowed: {allowed})"
     )

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from vsperf.cli.drawing import draw
-from vsperf.cli.selection import hidden_by, hidden_text, load, selects_cases
+from vsperf.cli.selection import budget_option, hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_label
-from vsperf.cli.terminal import fitting
+from vsperf.cli.terminal import PlainConsole, command_lines, fitting
 from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
-from vsperf.engine.run import Planned, plan_cases
+from vsperf.engine.run import Planned, plan_cases, within
 from vsperf.errors import ExitCode
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
-from vsperf.quantities.human import human_count, human_expected, human_fps, percent
+from vsperf.quantities.human import (
+    counted,
+    human_count,
+    human_expected,
+    human_fps,
+    human_seconds,
+    percent,
+)
+from vsperf.quantities.units import Duration
 from vsperf.records.run import Step, shown
 from vsperf.search.regimes import HELD
 
@@ -36,29 +42,39 @@ FEW = 4
     epilog="Examples:\n\n\b\n  vsperf plan phy2phy_tput\n"
     "  vsperf plan phy2phy_tput phy2phy_loss --preset rfc2544-strict\n"
     "  vsperf plan phy2phy_tput --set vswitch.pmd_cpus=2,3 --json\n"
+    "  vsperf plan phy2phy_tput --budget 1m\n"
     "  vsperf plan pvp_tput --vswitch testpmd --vnf process\n"
 )
 @selects_cases
+@budget_option
 @results_option
 @json_option
-def command(request: Request, results: Path, as_json: bool) -> int:
-    """Print the topology, each step, and the time that the selected testcases would take."""
+def command(request: Request, budget: Duration | None, results: Path, as_json: bool) -> int:
+    """Print what the selected testcases would start, each step, and the time that they take."""
     plugins = Plugins.load()
     loaded = load(request, plugins)
     cases = with_baselines(loaded.cases, results)
-    print_plans(plan_cases(cases, plugins), as_json)
+    print_plans(plan_cases(cases, plugins), as_json, budget)
     if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
         console().print(line, style="yellow")
     return ExitCode.OK
 
 
-def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
-    """Print the plans; what is the same for several cases is printed once."""
+def print_plans(planned: Sequence[Planned], as_json: bool, budget: Duration | None = None) -> None:
+    """Print in short what would be done, then the plans, each with what differs from others."""
+    estimates = within(planned, budget.ns if budget else None)
     if as_json:
-        say_json([_as_json(item) for item in planned])
+        say_json([_as_json(*one) for one in zip(planned, estimates, strict=True)])
         return
-    out = console()
+    out, expected = console(), together(estimates)
+    takes = f"about {expected.trials} trials, {_time(expected)}"
     print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))
+    for line in _summary(planned, takes):
+        line.print(out)
+    if (short := budget_text(planned, budget)) is not None:
+        out.print(short, style="yellow")
+    out.print()
+    by_case = {item.case.key: one for item, one in zip(planned, estimates, strict=True)}
     groups: dict[str, list[Planned]] = {}
     for item in planned:
         groups.setdefault(item.plan.plan.model_dump_json(), []).append(item)
@@ -66,16 +82,12 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
     for group in groups.values():
         _print_steps(out, group[0], told)
         for item in group:
+            one = by_case[item.case.key]
             out.print(
                 f"{item.case.label}: {item.case.spec.search.kind}{_range(item)}, about "
-                f"{item.estimate.trials} trials, {_time(item.estimate)}",
+                f"{one.trials} trials, {_time(one)}",
             )
-    expected = together([item.estimate for item in planned])
-    out.print(
-        f"{len(planned)} {'case' if len(planned) == 1 else 'cases'}, "
-        f"about {expected.trials} trials, {_time(expected)}",
-        style="bold",
-    )
+    out.print(f"{counted(len(planned), 'case')}, {takes}", style="bold")
     if any(may_hold(item.case.spec, item.plan) for item in planned):
         out.print(
             "where the machine moves the CPUs of generator and switch, a search is answered for "
@@ -86,6 +98,57 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
             "what is found on the first deployment of a case is asked again on further ones, up to "
             f"{most} in all",
         )
+
+
+def budget_text(planned: Sequence[Planned], budget: Duration | None) -> str | None:
+    """Say so where a budget ends searches before their time."""
+    estimate = together([item.estimate for item in planned])
+    if budget is None or estimate.measuring_s <= budget.seconds:
+        return None
+    simulated = " of simulated time" if estimate.here_s is not None else ""
+    beside = human_seconds(estimate.beside_s)
+    deploying = f"; deploying takes {beside} beside it" if estimate.beside_s else ""
+    return (
+        f"the budget of {budget} is less than the estimate of "
+        f"{human_seconds(estimate.measuring_s)}{simulated} for all trials: some searches will end "
+        f"with wider intervals{deploying}"
+    )
+
+
+def _summary(planned: Sequence[Planned], takes: str) -> Iterator[_Line]:
+    """Yield what is started and where, for how many cases, and how long that takes."""
+    names = list(dict.fromkeys(item.case.spec.name for item in planned))
+    of = ", ".join(names) if len(names) <= FEW else f"{len(names)} testcases"
+    testbed = planned[0].case.spec.testbed.name
+    yield _Line(f"{counted(len(planned), 'case')} of {of} on testbed {testbed}, {takes}", "bold")
+    for parts in dict.fromkeys(", ".join(_started(item)) for item in planned):
+        if parts:
+            yield _Line(f"  starts {parts}")
+    placed = {tuple(item.plan.plan.placement.cpus.items()) for item in planned}
+    roles: dict[int, list[str]] = {}
+    for role, cpus in placed.pop():
+        for cpu in cpus:
+            roles.setdefault(cpu, []).append(role)
+    if placed:
+        yield _Line("  which CPUs they have differs by case, and stands with each")
+    else:
+        for cpu, those in sorted(roles.items()):
+            yield _Line(f"  on CPU {cpu}: {', '.join(those)}")
+
+
+def _started(item: Planned) -> Iterator[str]:
+    """Yield the parts that a case starts, by the order of its steps."""
+    spec = item.case.spec
+    switches = [f"{side.letter} ({side.name})" for side in spec.sides] or [spec.vswitch.kind]
+    known = {
+        "vswitch": f"switch {', '.join(switches)}" if spec.made_anew else "",
+        "generator": f"generator {spec.generator.kind}",
+        "vnf": f"{', '.join(spec.topology.vnfs)} by {spec.vnf.kind}" if spec.vnf else "",
+        "program": f"programs by {spec.program.kind}" if spec.program else "",
+        "noise": f"noise by {spec.noise.kind}" if spec.noise else "",
+    }
+    steps = dict.fromkeys(step.component for step in item.plan.plan.steps)
+    yield from filter(None, (known.get(component, "") for component in steps))
 
 
 def _range(item: Planned) -> str:
@@ -109,16 +172,26 @@ class _Line:
     text: str
     style: str = ""
 
-    def print(self, out: Console) -> None:
+    def print(self, out: PlainConsole) -> None:
         indent = len(self.text) - len(self.text.lstrip(" 0123456789.!"))
         out.print(fitting(Text(self.text, self.style), out, " " * (indent + 2)))
 
 
-_Part = tuple[_Line, ...]
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command that a plan runs, to be copied as it stands."""
+
+    argv: tuple[str, ...]
+
+    def print(self, out: PlainConsole) -> None:
+        out.print_whole(Text(command_lines(self.argv, out, "     "), "cyan"))
+
+
+_Part = tuple[_Line | _Command, ...]
 """What belongs together: what stands above the steps, a step, or all notes."""
 
 
-def _print_steps(out: Console, item: Planned, told: dict[str, list[_Part]]) -> None:
+def _print_steps(out: PlainConsole, item: Planned, told: dict[str, list[_Part]]) -> None:
     """Print the plan of a case, by what is different where one like it was told before."""
     parts = _parts(item)
     for label, others in told.items():
@@ -159,16 +232,16 @@ def _parts(item: Planned) -> list[_Part]:
 
 
 def _step(number: int, step: Step) -> _Part:
-    command = () if step.argv is None else (_Line(f"     {shlex.join(step.argv)}", "cyan"),)
+    command = () if step.argv is None else (_Command(step.argv),)
     lines = (_Line(f"       {line}", "cyan") for line in step.lines)
     return (_Line(f"{number:3d}. {step.component}: {step.action}"), *command, *lines)
 
 
-def _as_json(item: Planned) -> dict[str, object]:
+def _as_json(item: Planned, expected: Estimate) -> dict[str, object]:
     return {
         "case": item.case.key,
         "label": item.case.label,
-        "estimate": asdict(item.estimate),
+        "estimate": asdict(expected),
         "plan": item.plan.plan.model_dump(mode="json"),
         "spec": item.case.spec.model_dump(mode="json"),
     }

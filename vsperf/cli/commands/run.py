@@ -10,12 +10,18 @@ from typing import Any
 
 import click
 
-from vsperf.cli.commands.plan import print_plans
+from vsperf.cli.commands.plan import budget_text, print_plans
 from vsperf.cli.commands.show import print_run, run_as_json
 from vsperf.cli.output import silence_stdout
 from vsperf.cli.progress import Progress, make_progress
 from vsperf.cli.reporting import BESIDE_THE_RECORDS, wanted_form, write_after
-from vsperf.cli.selection import QuantityType, load, refuse_foreign, selects_cases
+from vsperf.cli.selection import (
+    QuantityType,
+    budget_option,
+    load,
+    refuse_foreign,
+    selects_cases,
+)
 from vsperf.cli.stored import complete_run, json_option, results_option, say_json
 from vsperf.cli.tables import console
 from vsperf.config.loader import Loaded, Request
@@ -23,12 +29,11 @@ from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import not_slower
 from vsperf.engine.readiness import Patience, held_once_free, once_free, require_quiet
 from vsperf.engine.run import RunOptions, plan_cases
-from vsperf.engine.session import Session, begin, take_up
+from vsperf.engine.session import begin, take_up
 from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.host.workspace import LeftBehindError
 from vsperf.plugins import Plugins
 from vsperf.progress import Event
-from vsperf.quantities.human import human_seconds
 from vsperf.quantities.units import Duration, Ratio
 from vsperf.records.files.folders import RECORDS, note, resolve
 from vsperf.records.files.view import open_run
@@ -98,12 +103,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "  vsperf run phy2phy_tput --report tput.html   # and a page that can be sent\n",
 )
 @selects_cases
-@click.option(
-    "--budget",
-    type=QuantityType(Duration),
-    metavar="TIME",
-    help="Time for all trials, such as 30m.",
-)
+@budget_option
 @click.option(
     "--label",
     "labels",
@@ -190,14 +190,15 @@ def command(
         loaded = replace(loaded, cases=cases)
         planned = plan_cases(loaded.cases, plugins)
         if dry_run:
-            print_plans(planned, as_json)
+            print_plans(planned, as_json, budget)
             return ExitCode.OK
         session = once_free(
             lambda: begin(loaded, planned, results, argv, plugins, named, admit), patience, _say
         )
     session = replace(session, hold=partial(held_once_free, patience=patience, say=_say))
     click.get_current_context().meta[BEGUN] = True
-    _warn_of_budget(session, budget)
+    if (told := budget_text(session.planned, budget)) is not None:
+        _say(told)
     interruption: KeyboardInterrupt | LeftBehindError | None = None
     code = ExitCode.OK
     with make_progress(progress, console(stderr=True)) as display:  # type: ignore[arg-type]
@@ -262,15 +263,3 @@ def _refuse_keep(keep: bool, loaded: Loaded) -> None:
             why="a model runs inside vsperf itself and ends with it",
             fix="leave --keep out",
         )
-
-
-def _warn_of_budget(session: Session, budget: Duration | None) -> None:
-    seconds = sum(item.estimate.seconds for item in session.planned)
-    if budget is not None and seconds > budget.seconds:
-        simulated = " of simulated time" if session.simulated else ""
-        text = (
-            f"the budget of {budget} is less than the estimate of {human_seconds(seconds)}"
-            f"{simulated}: "
-            "some searches will end with wider intervals"
-        )
-        _say(text)

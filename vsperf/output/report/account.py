@@ -14,7 +14,6 @@ from vsperf.output.datagram_tables import account_text
 from vsperf.output.report.page import Account, Branch, Stage
 from vsperf.output.table import NOTHING, Column, Table, columns
 from vsperf.quantities.human import (
-    End,
     human_count,
     human_fps,
     human_seconds,
@@ -210,7 +209,7 @@ def telling(result: SearchResult, trials: Sequence[Trial]) -> Telling | None:
     made = [one for one in usable if one.purpose is Purpose.SEARCH]
     for goal in result.goals[:1]:
         if (ending := ending_of(goal, made)) is not None:
-            at = human_fps(ending.load_fps, End.UPPER)
+            at = human_fps(ending.load_fps)
             return Telling(ending, f"at {at}, where {goal.goal} ends")
     lossy = [one for one in made if one.lost_frames > 0]
     if lossy:

@@ -12,6 +12,7 @@ from vsperf.analysis.answers import (
     by_draw,
     by_regime,
     interval,
+    longest_away,
     loss_text,
     most_lost,
     over_draws,
@@ -190,7 +191,7 @@ class Kept:
         what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
         if self.whole:
             return f"all {self.trials} lost {what}" if self.trials > 1 else f"the one lost {what}"
-        worst = percent(self.worst, End.UPPER)
+        worst = percent(self.worst)
         return f"{self.within} of {self.trials} lost {what}, the worst lost {worst}"
 
 
@@ -199,7 +200,7 @@ def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
     if not losses:
         return None
     within = sum(loss <= allowed for loss in losses)
-    return Kept(human_fps(made[0].load_fps, End.LOWER), within, len(losses), allowed, max(losses))
+    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
 
 
 def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
@@ -317,9 +318,7 @@ def _load(row: CaseRow, load: LoadResult, trials: Sequence[Trial]) -> Number:
     meaning, value = "came through, per direction", through
     if load.outages_ns:
         meaning = "longest time without a frame around what was done"
-        away = [outage for outage in load.outages_ns if outage is not None]
-        back = len(away) == len(load.outages_ns)
-        value = human_ns(max(away), End.UPPER) if back else "frames did not come back"
+        value = longest_away(load) or "frames did not come back"
     return Number(
         f"at {human_fps(load.load_fps)}",
         meaning,
