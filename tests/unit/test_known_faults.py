@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from all_wrong import none_wrong
@@ -89,3 +90,31 @@ def test_doctor_tells_those_of_the_version_that_is_there(
         (KnownFault("bad", before="3.14"),),
     )
     assert check.ask(Host()).evidence == told
+
+
+# What doctor says is missing of a client of HTTP, and what mends it: that and nothing else.
+
+
+@pytest.mark.parametrize(
+    ("there", "fixes"),
+    [
+        (("nginx",), ["build it (github.com/giltene/wrk2)"]),
+        (("wrk2",), ["apt-get install nginx"]),
+        ((), ["build it (github.com/giltene/wrk2)", "apt-get install nginx"]),
+        (("wrk2", "nginx"), []),
+    ],
+)
+def test_doctor_names_of_a_client_and_its_server_what_is_missing(
+    there: tuple[str, ...], fixes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "whole", lambda path: path)
+    monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(tmp_path))
+    words = {"wrk2": "wrk 4.0.0 [epoll]\n --rate", "nginx": "nginx version: nginx/1.22.1"}
+    for name in there:
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\nprintf '{words[name]}\\n'\n")
+        program.chmod(0o755)
+    (check,) = Plugins.load().driver("program", "wrk2").checks
+    answer = check.ask(Host(environment={"PATH": str(tmp_path)}))
+    said = [part.partition(", or name one: ")[0] for part in (answer.fix or "").split("; ") if part]
+    assert said == fixes
