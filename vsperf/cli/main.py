@@ -23,6 +23,10 @@ from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, 
 
 COMPLETE = "_VSPERF_COMPLETE"
 """Environment variable by which a shell asks what to offer."""
+NO_ARGUMENTS: tuple[type[click.UsageError], ...] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+"""By which click from 8.2 on says on stderr what it says on stdout before, as its own mistake."""
 COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
@@ -56,7 +60,12 @@ class LazyGroup(click.Group):
             from vsperf.cli.completing import offer_fit_words
 
             offer_fit_words()
-        return super().main(*args, **options)
+        try:
+            return super().main(*args, **options)
+        except NO_ARGUMENTS as asked:
+            # Whoever names no command asks what there is, which is no mistake: of no group.
+            click.echo(asked.format_message())
+            return ExitCode.OK
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
