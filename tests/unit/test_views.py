@@ -29,7 +29,7 @@ from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.cli.tables import print_table
 from vsperf.host.doctor.finding import Finding, Group, Status
-from vsperf.host.doctor.usable import WAY, Judged
+from vsperf.host.doctor.usable import TESTCASE, Judged
 from vsperf.output.table import Table
 from vsperf.output.trial_tables import MOST, stages_table
 from vsperf.records.files.view import open_run
@@ -146,10 +146,19 @@ def a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         ("vnf", "process"): Judged("vnf", "process", mend),
         ("vnf", "qemu"): Judged("vnf", "qemu", (), "emulated"),
     }
-    ways = [Judged(WAY, "p2p"), Judged(WAY, "pvp", (), "emulated")]
+    noise = (
+        "a machine with more CPUs; --set noise.share=true measures all the same, functional only"
+    )
+    testcases = [
+        Judged(TESTCASE, "phy2phy_tput"),
+        Judged(TESTCASE, "phy2phy_loss"),
+        Judged(TESTCASE, "phy2phy_tput_noise", (noise,)),
+        Judged(TESTCASE, "pvp_loss", (), "emulated"),
+        Judged(TESTCASE, "pvp_tput", (), "emulated"),
+    ]
     monkeypatch.setattr(doctor, "examine", lambda here, chosen: found)
-    monkeypatch.setattr(doctor, "judge_drivers", lambda plugins, findings: drivers)
-    monkeypatch.setattr(doctor, "_ways", lambda *asked: ways)
+    monkeypatch.setattr(doctor, "usable_drivers", lambda *asked: drivers)
+    monkeypatch.setattr(doctor, "_testcases", lambda *asked: testcases)
 
 
 def stored_and_narrow(folder: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

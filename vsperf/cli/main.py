@@ -46,7 +46,7 @@ COMMANDS = {
     "otg": "Let scripts of the OTG model drive the generator",
     "clean": "Remove what a killed run left behind",
     "schema": "Print the JSON Schema of testcases or records",
-    "plugins": "List drivers, and those that cannot be loaded",
+    "plugins": "List drivers, and which can be used here",
     "explain": "Explain a word of a table, a flag or a method",
     "completion": "Print the completion script for your shell",
 }

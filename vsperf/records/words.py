@@ -431,11 +431,12 @@ VERDICTS: Mapping[str, str] = MappingProxyType(
 MARKS: Mapping[str, str] = MappingProxyType(
     {
         "✓": "It is so: a standard is complied with, in brackets conditionally; a part is there, a "
-        "driver can be loaded.",
+        "driver can be used here.",
         "✗": "It is not so: a standard is not complied with; of `vsperf doctor` what would stop a "
         "run.",
         "!": "A doubt that qualifies a number; of `vsperf doctor` what may spoil one.",
-        "–": "Nobody knows, or there is no such thing. It never stands for 0.",
+        "–": "Nobody knows, or there is no such thing, such as the program of a driver. It never "
+        "stands for 0.",
         "≥": "A lower bound: nothing failed that was the switch's fault, so it may do better.",
         "≤": "An upper bound.",
         "±": "How far an estimate can be off: a standard deviation.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases
-from vsperf.errors import ExitCode
+from vsperf.engine.usable import missing_here
+from vsperf.errors import ExitCode, Problem
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
@@ -28,6 +29,11 @@ from vsperf.quantities.human import human_count, human_expected, human_fps, perc
 from vsperf.records.run import Step, shown
 from vsperf.search.regimes import HELD
 
+PARTS = {
+    *("vswitch", "rivals", "generator", "vnf", "program", "probe", "noise", "collect"),
+    *("testbed", "topology", "places"),
+}
+"""What of a case says which parts take part in it."""
 FEW = 4
 """A plan that differs in so many parts at most from one that was told is told by these."""
 
@@ -42,22 +48,28 @@ FEW = 4
 @results_option
 @json_option
 def command(request: Request, results: Path, as_json: bool) -> int:
-    """Print the topology, each step, and the time that the selected testcases would take."""
+    """Print the topology, each step, and the time that the selected testcases would take.
+
+    What this machine lacks for them stands on top, with what mends it. That is no error: the plan
+    is the same, and may be for another machine. `vsperf run` refuses them then, with 3.
+    """
     plugins = Plugins.load()
     loaded = load(request, plugins)
     cases = with_baselines(loaded.cases, results)
-    print_plans(plan_cases(cases, plugins), as_json)
+    print_plans(plan_cases(cases, plugins), plugins, as_json)
     if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
         console().print(line, style="yellow")
     return ExitCode.OK
 
 
-def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
+def print_plans(planned: Sequence[Planned], plugins: Plugins, as_json: bool) -> None:
     """Print the plans; what is the same for several cases is printed once."""
+    missing = _missing(planned, plugins)
     if as_json:
-        say_json([_as_json(item) for item in planned])
+        say_json([_as_json(item, missing[item.case.key]) for item in planned])
         return
     out = console()
+    _print_missing(out, dict.fromkeys(one for found in missing.values() for one in found))
     print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))
     groups: dict[str, list[Planned]] = {}
     for item in planned:
@@ -85,6 +97,32 @@ def print_plans(planned: Sequence[Planned], as_json: bool) -> None:
         out.print(
             "what is found on the first deployment of a case is asked again on further ones, up to "
             f"{most} in all",
+        )
+
+
+def _missing(planned: Sequence[Planned], plugins: Plugins) -> dict[str, tuple[Problem, ...]]:
+    """Return what this machine lacks for each case; of those with the same parts one is asked."""
+    asked: dict[str, tuple[Problem, ...]] = {}
+    found = {}
+    for item in planned:
+        parts = item.case.spec.model_dump_json(include=PARTS)
+        if parts not in asked:
+            asked[parts] = missing_here(item, plugins)
+        found[item.case.key] = asked[parts]
+    return found
+
+
+def _print_missing(out: Console, problems: Iterable[Problem]) -> None:
+    """Print what would keep a run from beginning, before all that it would do."""
+    told = list(problems)
+    for one in told:
+        what = f"{one.what}: {one.why}" if one.why else one.what
+        _Line(f"! missing here: {what}", "yellow").print(out)
+        if one.fix:
+            _Line(f"    fix: {one.fix}").print(out)
+    if told:
+        out.print(
+            "a run of this is refused here until then; the plan is what it would do", style="bold"
         )
 
 
@@ -164,10 +202,11 @@ def _step(number: int, step: Step) -> _Part:
     return (_Line(f"{number:3d}. {step.component}: {step.action}"), *command, *lines)
 
 
-def _as_json(item: Planned) -> dict[str, object]:
+def _as_json(item: Planned, missing: Iterable[Problem]) -> dict[str, object]:
     return {
         "case": item.case.key,
         "label": item.case.label,
+        "missing": [{"what": one.what, "why": one.why, "fix": one.fix} for one in missing],
         "estimate": asdict(item.estimate),
         "plan": item.plan.plan.model_dump(mode="json"),
         "spec": item.case.spec.model_dump(mode="json"),
