@@ -31,7 +31,7 @@ def missing_here(item: Planned, plugins: Plugins) -> tuple[Problem, ...]:
     drivers = tuple(dict.fromkeys(parts_of(spec, item.drivers, plugins)))
     findings = examine_parts(drivers, here)
     found = [
-        Problem(one.evidence, fix=one.fix)
+        Problem(f"{one.name}: {one.evidence}", fix=one.fix)
         for driver in drivers
         for one in lacking(driver, findings)
     ]

@@ -223,17 +223,12 @@ def ending(judged: Iterable[Judged], width: int) -> list[str]:
         else:
             mended.setdefault("; ".join(one.mend), []).append(one)
     kinds = Counter(_kind(one.name) for one in every if one.section == TESTCASE)
-    parts = [
-        " ".join(
-            ([f"{section}"] if section != TESTCASE else [])
-            + [
-                ", ".join(_by_kind(names, kinds) if section == TESTCASE else names)
-                + (f" ({proviso})" if proviso else "")
-            ]
-        )
-        for section, by_proviso in ready.items()
-        for proviso, names in by_proviso.items()
-    ]
+    parts = []
+    for section, by_proviso in ready.items():
+        for proviso, names in by_proviso.items():
+            told = _by_kind(names, kinds) if section == TESTCASE else names
+            head = "" if section == TESTCASE else f"{section} "
+            parts.append(f"{head}{', '.join(told)}" + (f" ({proviso})" if proviso else ""))
     lines = [f"{'ready:':<{LABEL}}{'; '.join(parts) or 'nothing'}"]
     for mend, those in mended.items():
         testcases = [one.name for one in those if one.section == TESTCASE]
@@ -290,7 +285,7 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
 
 
 def _line(out: Console, text: Text, indent: int) -> None:
-    """Print a line, on a terminal in several where it is too long, with the later ones indented."""
+    """Print a line, where it has to fit in several if it is too long, the later ones indented."""
     out.print(fitting(text, out, " " * indent))
 
 
