@@ -257,9 +257,9 @@ def test_doctor_and_plan_give_one_answer_to_whether_there_is_a_cpu(
     fix = "--set noise.share=true"
     assert planned is not (fix in capfd.readouterr().err)
     run_cli(["doctor"])
-    ready, *others = capfd.readouterr().out.partition("ready:")[2].splitlines()
+    ready, *others = capfd.readouterr().out.partition("ready:")[2].split("not:")
     assert "places_*" in ready and "nat_*" in ready and "http_*" in ready
-    (about,) = (line for line in others if fix in line)
+    (about,) = (one for one in others if fix in one)
     assert (case in about.replace(",", "").replace(":", "").split()) is not planned
     assert "noise stress" in about and "noise" not in ready
 

@@ -158,14 +158,18 @@ def usable_drivers(
     Noise has to have a CPU besides its program: whether there is one says the plan of a case.
     """
     judged, topology = judge_drivers(plugins, findings), read_topology()
+    mend: dict[str, tuple[str, ...]] = {}
     for kind in plugins.drivers(NOISE):
-        part, sets = (NOISE, kind), (*request.sets, f"{NOISE}.kind={kind}")
+        sets = (*request.sets, f"{NOISE}.kind={kind}")
         with suppress(VsperfError):  # what is wrong with the options, `specifications` says
             (case, *_) = load(replace(request, names=(BESIDE_NOISE,), sets=sets), plugins).cases
-            mend = unplannable(case, Drivers.of(case.spec, plugins), topology)
-            known = judged.get(part, Judged(*part))
-            if mend or part in judged:
-                judged[part] = replace(known, mend=(*known.mend, *mend))
+            mend[kind] = unplannable(case, Drivers.of(case.spec, plugins), topology)
+    # Where it runs is asked alike for all kinds: one that wants settings is told by another one.
+    others = next(iter(mend.values()), ())
+    for kind in plugins.drivers(NOISE):
+        known = judged.get((NOISE, kind), Judged(NOISE, kind))
+        if lacking := mend.get(kind, others):
+            judged[NOISE, kind] = replace(known, mend=(*known.mend, *lacking))
     return judged
 
 
