@@ -204,7 +204,7 @@ def test_gitlab_finds_each_number_of_a_job_under_the_name_that_it_had_in_another
         samples = (line for line in lines if not line.startswith(("#", "vsperf_case_info")))
         told.append({line.rpartition(" ")[0] for line in samples})
     assert told[0] == told[1]
-    assert any(name.startswith("vsperf_case_ndr_lower_fps{") for name in told[0])
+    assert any(name.startswith("vsperf_case_ndr_lower_frames_per_second{") for name in told[0])
 
 
 def test_a_missed_criterion_fails_the_job_and_is_shown_as_a_failure(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from vsperf.trust.printable import printable
 # Words of others are shown, and never steer the terminal.
 
 RENAMED = "\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
+SIMULATED = ("phy2phy_smoke", "--testbed", "sim")
 SHOWN = r"\x1b]0;mine\x07 \x9b31m \u202e \r hidden \x7f"
 
 
@@ -119,6 +120,45 @@ def test_a_line_for_people_is_broken_between_words_on_a_terminal_and_else_not(
         assert " ".join(" ".join(printed).split()) == line
         assert (len(printed) == 1) is not terminal
         assert all(len(one) <= 40 or not terminal or one.strip() == path for one in printed)
+
+
+@pytest.mark.parametrize("words", [[], ["baseline"], ["tgen"], ["otg"]])
+def test_who_names_no_command_is_told_what_there_is(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(words) == ExitCode.OK
+    asked = capsys.readouterr()
+    assert asked.err == ""
+    assert run_cli([*words, "--help"]) == ExitCode.OK
+    assert capsys.readouterr().out == asked.out
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["explain"], ["plan", *SIMULATED], ["show", *SIMULATED]]
+)
+def test_in_a_pipe_lines_fit_where_columns_is_set_and_else_are_not_broken(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def longest() -> int:
+        assert run_cli(words) == ExitCode.OK
+        return max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines())
+
+    for unset in ("", "0", "many", "9" * 30):
+        monkeypatch.setenv("COLUMNS", unset)
+        assert longest() > 80, unset
+    monkeypatch.setenv("COLUMNS", "80")
+    assert longest() <= 80
+
+
+def test_json_is_the_same_whatever_columns_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = set()
+    for columns in ("20", "80", ""):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert run_cli(["list", "--json"]) == ExitCode.OK
+        found.add(capsys.readouterr().out)
+    assert len(found) == 1
 
 
 def test_of_many_warnings_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:

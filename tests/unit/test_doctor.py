@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -13,11 +14,15 @@ from doctor_machine import Machine, fixture_machine
 from machine_tree import MachineTree
 from rich.text import Text
 
+from vsperf.cli.commands import doctor
 from vsperf.cli.commands.doctor import LABEL, ending
 from vsperf.cli.main import run_cli
+from vsperf.cli.selection import library
 from vsperf.cli.terminal import between_words
 from vsperf.drivers.vnfs.qemu import checks as guests
+from vsperf.engine import run as engine_run
 from vsperf.errors import ExitCode, NotReadyError
+from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.doctor.devices import ask_kvm
 from vsperf.host.doctor.examine import GENERAL, as_data, checks, demand, examine, examine_for
 from vsperf.host.doctor.finding import (
@@ -33,7 +38,7 @@ from vsperf.host.doctor.finding import (
     ok,
     warning,
 )
-from vsperf.host.doctor.usable import Judged, judge_drivers, judge_way
+from vsperf.host.doctor.usable import Judged, judge_drivers, judge_testcase
 from vsperf.host.doctor.wants import Want
 from vsperf.host.facts import environment, environment_id
 from vsperf.plugins import Plugin, Plugins
@@ -200,6 +205,8 @@ def driver(*answers: Answer, wants: frozenset[Want] = frozenset()) -> type:
     return type("Driver", (), {"checks": tuple(map(asking, answers)), "wants": wants})
 
 
+WELL = Finding("tshark", Group.PROGRAMS, Status.OK, "there")
+TWO_CPUS = CpuTopology(cpus=tuple(Cpu(number=n, core=n) for n in (0, 1)))
 PLUGINS = Plugins(
     (
         Plugin("vswitch", "fast", lambda: driver(ok("fast is here"))),
@@ -222,19 +229,67 @@ def test_the_end_says_what_can_be_used_and_what_mends_the_rest_each_remedy_once(
     found: list[Finding],
 ) -> None:
     drivers = judge_drivers(PLUGINS, found)
-    ways = [
-        judge_way("p2p", [("vswitch", "fast"), ("generator", "far")], drivers),
-        judge_way("pvp", [("vswitch", "fast"), ("vnf", "slow")], drivers),
-        judge_way("wide", [("vswitch", "locked"), ("vnf", "slow")], drivers),
+    cases = [
+        judge_testcase("phy2phy_tput", [("vswitch", "fast"), ("generator", "far")], drivers),
+        judge_testcase("phy2phy_cps", [("vswitch", "fast")], drivers),
+        judge_testcase("pvp_tput", [("vswitch", "fast"), ("vnf", "slow")], drivers),
+        judge_testcase("pvp_wide", [("vswitch", "locked"), ("vnf", "slow")], drivers),
+        judge_testcase("lb_cps", [("vswitch", "more")], drivers),
+        judge_testcase("lb_cc", [("vswitch", "more")], drivers),
+        judge_testcase("star", [("vswitch", "fast")], drivers),
     ]
-    assert ending([*ways, *drivers.values()], 80) == [
-        "ready: p2p; pvp (emulated); vswitch fast; vnf slow (emulated)",
-        "not:   wide, vswitch locked: run vsperf with sudo",
-        "not:   vswitch other, vswitch more: apt-get install other",
+    assert ending([*cases, *drivers.values()], 80) == [
+        "ready: phy2phy_*, star; pvp_* (1 of 2) (emulated); vswitch fast; vnf slow (emulated)",
+        "not:   pvp_wide, vswitch locked: run vsperf with sudo",
+        "not:   lb_*, vswitch other, vswitch more: apt-get install other",
     ]
 
 
-def test_where_the_links_name_a_nic_that_is_not_there_no_way_is_ready(
+@pytest.mark.parametrize("case", ["phy2phy_tput_noise", "phy2phy_tput"])
+def test_doctor_and_plan_give_one_answer_to_whether_there_is_a_cpu(
+    case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On two CPUs the switch has one and the generator the other, so none is left for noise."""
+    monkeypatch.setattr(engine_run, "read_topology", lambda: TWO_CPUS)
+    monkeypatch.setattr(doctor, "read_topology", lambda: TWO_CPUS)
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [WELL])
+    planned = run_cli(["plan", case]) == ExitCode.OK
+    fix = "--set noise.share=true"
+    assert planned is not (fix in capfd.readouterr().err)
+    run_cli(["doctor"])
+    ready, *others = capfd.readouterr().out.partition("ready:")[2].split("not:")
+    assert "places_*" in ready and "nat_*" in ready and "http_*" in ready
+    (about,) = (one for one in others if fix in one)
+    assert (case in about.replace(",", "").replace(":", "").split()) is not planned
+    assert "noise stress" in about and "noise" not in ready
+
+
+def test_testcases_that_cannot_be_with_the_options_are_told_with_what_mends_that(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [WELL])
+    run_cli(["doctor", "--testbed", "sim"])
+    ready, *others = capfd.readouterr().out.partition("ready:")[2].split("not:")
+    assert "phy2phy_* (" in ready and "lb_" not in ready
+    assert any("lb_*" in one and "--testbed local" in one for one in others)
+
+
+def test_of_each_kind_of_testcases_it_is_said_whether_it_is_ready(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lost = Finding("nft", Group.PROGRAMS, Status.ABSENT, "nft is not there", "apt-get install nft")
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [WELL, lost])
+    run_cli(["doctor"])
+    said = capfd.readouterr().out.partition("ready:")[2]
+    (about,) = (line for line in said.splitlines() if "apt-get install nft" in line)
+    told = {"nat_* (6 of 7)", "lb_* (7 of 8)", "vswitch nftables"}
+    assert told <= set(about[7:].split(": ")[0].split(", "))
+    kinds = {name.partition("_")[0] for name in library().testcases()}
+    assert [kind for kind in sorted(kinds) if not re.search(rf"\b{kind}(_|,|\b)", said)] == []
+    assert "p2p" not in said
+
+
+def test_where_the_links_name_a_nic_that_is_not_there_no_testcase_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "conf" / "testbeds").mkdir(parents=True)
@@ -250,11 +305,11 @@ def test_where_the_links_name_a_nic_that_is_not_there_no_way_is_ready(
     assert "✗ nics of the links" in said
     assert "there is no NIC at fffe:ff:1e.7" in said
     ready, *others = said[said.index("\nready:") :].strip().splitlines()
-    assert "p2p" not in ready
-    assert any(line.startswith("not:   p2p, ") for line in others)
+    assert "phy2phy_" not in ready
+    assert any("phy2phy_*, " in line for line in others)
 
 
-def test_where_no_run_could_be_stored_no_way_is_ready(
+def test_where_no_run_could_be_stored_no_testcase_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """What no driver asks for is in the way of all of them, of a model, too."""
@@ -264,8 +319,8 @@ def test_where_no_run_could_be_stored_no_way_is_ready(
     said = capfd.readouterr().out
     assert "✗ results" in said
     ready, *others = said[said.index("\nready:") :].strip().splitlines()
-    assert "p2p" not in ready
-    assert any("p2p" in line and "--results DIR" in line for line in others)
+    assert "phy2phy_" not in ready
+    assert any("phy2phy_" in line and "--results DIR" in line for line in others)
 
 
 def test_a_driver_that_declares_nothing_is_not_spoken_of(found: list[Finding]) -> None:

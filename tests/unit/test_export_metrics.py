@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from all_wrong import hold_each, relative
+from all_wrong import hold_each, none_wrong, relative
 from conftest import REPOSITORY
 from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -16,6 +16,8 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as scraped_families
 
+from vsperf.output.export.time_series import _head, in_base_units
+from vsperf.output.table import Column
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.run import Outcome
 from vsperf.trust.printable import printable
@@ -70,7 +72,10 @@ def test_all_runs_together_are_read_by_the_reference_parser() -> None:
 
 def test_each_number_is_the_recorded_one_at_the_time_that_the_case_was_over() -> None:
     run = open_run(GOLDEN[0])
-    samples = {one.labels["case"]: one for one in by_name(run)["vsperf_case_ndr_lower_fps"].samples}
+    samples = {
+        one.labels["case"]: one
+        for one in by_name(run)["vsperf_case_ndr_lower_frames_per_second"].samples
+    }
     for case in run.cases():
         assert case.record is not None and case.result is not None
         sample = samples[case.key]
@@ -83,7 +88,7 @@ def test_each_number_is_the_recorded_one_at_the_time_that_the_case_was_over() ->
 
 def test_nothing_measured_is_no_sample(tmp_path: Path) -> None:
     found = by_name(every_outcome(tmp_path))
-    told = {one.labels["case"] for one in found["vsperf_case_measured_ns"].samples}
+    told = {one.labels["case"] for one in found["vsperf_case_measured_seconds"].samples}
     assert "never" not in told and "cut" not in told and "case-PASS" in told
     infos = {one.labels["name"]: one.labels for one in found["vsperf_case"].samples}
     assert infos["case-FAIL"]["outcome"] == "FAIL"
@@ -135,8 +140,55 @@ def test_the_dashboard_asks_for_what_is_exported() -> None:
     told = scraped(*(open_run(folder) for folder in GOLDEN))
     assert asked and asked <= told.keys()
     labels = set(re.findall(r"(\w+)(?:=~?)\\\"\$", text))
-    (first, *_) = told["vsperf_case_ndr_lower_fps"].samples
+    (first, *_) = told["vsperf_case_ndr_lower_frames_per_second"].samples
     assert labels and labels <= first.labels.keys()
+
+
+@pytest.mark.parametrize("kind", ["openmetrics", "prometheus"])
+def test_each_metric_says_what_it_is_and_its_type_before_its_samples(kind: str) -> None:
+    text = exported(kind, *(open_run(folder) for folder in GOLDEN))["metrics"].decode()
+    told: dict[str, set[str]] = {}
+    wrong = []
+    for line in text.splitlines():
+        words = line.split(maxsplit=3)
+        if line.startswith(("# HELP", "# TYPE")):
+            told.setdefault(words[2], set()).add(words[1])
+            wrong += [line] if len(words) < 4 else []
+        elif not line.startswith("#"):
+            name = line.partition("{")[0]
+            family = name.removesuffix("_info") if kind == "openmetrics" else name
+            wrong += [] if told.get(family) == {"HELP", "TYPE"} else [line]
+    none_wrong(wrong)
+
+
+@pytest.mark.parametrize("kind", ["openmetrics", "prometheus"])
+def test_units_are_those_that_prometheus_asks_for(kind: str) -> None:
+    """So says `promtool check metrics`: base units, none abbreviated, no ending of histograms."""
+    text = exported(kind, *(open_run(folder) for folder in GOLDEN))["metrics"].decode()
+    names = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    endings = ("_ns", "_fps", "_bps", "_percent", "_ppm", "_share", "_count", "_ratio_ratio")
+    none_wrong(name for name in names if name.endswith(endings))
+
+
+def test_times_are_seconds_and_percents_shares_of_one() -> None:
+    run = open_run(GOLDEN[0])
+    found = by_name(run)
+    (case, *_) = run.cases()
+    assert case.record is not None
+    (sample,) = (
+        one
+        for one in found["vsperf_case_measured_seconds"].samples
+        if one.labels["case"] == case.key
+    )
+    assert sample.value == case.record.measured_ns / 1e9
+    assert all(0 < one.value <= 1 for one in found["vsperf_case_line_rate_ratio"].samples)
+
+
+def test_a_figure_that_a_stranger_named_cannot_add_a_line() -> None:
+    column = Column[int]("x", float, lambda row: row, meaning='a\nvsperf_case_y 1 \\ "\x1b')
+    (one,) = in_base_units([column])
+    assert "\n" not in _head("x", one.meaning).partition("# TYPE")[0].rstrip("\n")
+    assert printable(_head("x", one.meaning)) == _head("x", one.meaning)
 
 
 def test_line_protocol_has_a_point_for_each_case_and_trial() -> None:

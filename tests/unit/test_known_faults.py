@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from all_wrong import none_wrong
@@ -62,12 +63,13 @@ def test_plugins_has_a_line_for_each_below_its_program(
     monkeypatch.setenv("COLUMNS", "200")
     assert run_cli(["plugins"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    (first,) = (n for n, line in enumerate(lines) if re.match(r"  ✓ iperf3 ", line))
+    (first,) = (n for n, line in enumerate(lines) if re.match(r"  [✓–] iperf3 ", line))
     told = "before 3.14: it exits with 0 when it fails, so its answers are read"
-    assert lines[first + 1].strip() == told
+    below = [line.strip() for line in lines[first + 1 : first + 3]]
+    assert told in below, "behind what mends that it is not there, if it is not"
     assert run_cli(["plugins", "--json"]) == 0
     rows = {(row["section"], row["kind"]): row for row in json.loads(capsys.readouterr().out)}
-    assert {"versions": "before 3.14", "what": lines[first + 1].partition(": ")[2]} in (
+    assert {"versions": "before 3.14", "what": told.partition(": ")[2]} in (
         rows["program", "iperf3"]["faults"]
     )
     assert rows["program", "netperf"]["faults"][0]["versions"] == "all versions"
@@ -89,3 +91,31 @@ def test_doctor_tells_those_of_the_version_that_is_there(
         (KnownFault("bad", before="3.14"),),
     )
     assert check.ask(Host()).evidence == told
+
+
+# What doctor says is missing of a client of HTTP, and what mends it: that and nothing else.
+
+
+@pytest.mark.parametrize(
+    ("there", "fixes"),
+    [
+        (("nginx",), ["build it (github.com/giltene/wrk2)"]),
+        (("wrk2",), ["apt-get install nginx"]),
+        ((), ["build it (github.com/giltene/wrk2)", "apt-get install nginx"]),
+        (("wrk2", "nginx"), []),
+    ],
+)
+def test_doctor_names_of_a_client_and_its_server_what_is_missing(
+    there: tuple[str, ...], fixes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "whole", lambda path: path)
+    monkeypatch.setattr(find, "FOLDERS_OF_ROOT", str(tmp_path))
+    words = {"wrk2": "wrk 4.0.0 [epoll]\n --rate", "nginx": "nginx version: nginx/1.22.1"}
+    for name in there:
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\nprintf '{words[name]}\\n'\n")
+        program.chmod(0o755)
+    (check,) = Plugins.load().driver("program", "wrk2").checks
+    answer = check.ask(Host(environment={"PATH": str(tmp_path)}))
+    said = [part.partition(", or name one: ")[0] for part in (answer.fix or "").split("; ") if part]
+    assert said == fixes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from typing import Any, Literal
 import pytest
 from all_wrong import CHASSIS, none_wrong
 
+from vsperf.cli.commands import doctor
+from vsperf.cli.commands import plugins as listing
+from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec
 from vsperf.config.suggest import packages_outside
 from vsperf.drivers.collectors.base import Collector
@@ -23,6 +27,8 @@ from vsperf.drivers.programs.base import Program
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import VSwitch
 from vsperf.errors import ExitCode, UsageError
+from vsperf.host.cpus import Cpu, CpuTopology
+from vsperf.host.doctor.finding import Finding, Group, Status
 from vsperf.plugins import GROUPS, METHODS_OF, OF_READERS, Plugin, Plugins
 
 PLAN = """
@@ -118,6 +124,9 @@ def test_a_broken_driver_is_not_listed_and_who_names_it_is_told_why(plugins: Plu
 
 PACKAGE = """
 from typing import Literal
+from vsperf.cli.commands import doctor
+from vsperf.cli.commands import plugins as listing
+from vsperf.cli.main import run_cli
 from vsperf.config.base import DriverSpec
 class Odd(DriverSpec):
     kind: Literal["odd"]
@@ -306,3 +315,39 @@ def test_what_a_driver_of_another_package_raises_or_answers_wrongly_is_that_pack
     assert first == f"bug in crashing-package (generator crashing): {told}"
     assert "please report it" in second
     assert done.returncode == ExitCode.BUG
+
+
+# `vsperf plugins`: ✓ is what can be used on this machine, by what doctor finds.
+
+
+def test_a_driver_whose_program_is_missing_has_no_tick_and_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = Finding("wrk2", Group.PROGRAMS, Status.ABSENT, "wrk2 is not there", "build it")
+    there = Finding("wrk", Group.PROGRAMS, Status.OK, "/usr/bin/wrk")
+    monkeypatch.setattr(listing, "examine_parts", lambda drivers, here: [lost, there])
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert run_cli(["plugins"]) == ExitCode.OK
+    lines = capsys.readouterr().out.splitlines()
+    (place,) = (n for n, line in enumerate(lines) if line.split()[1:2] == ["wrk2"])
+    assert lines[place].startswith("  – wrk2 ")
+    assert lines[place + 1].strip() == "cannot be used here; fix: build it"
+    assert any(line.startswith("  ✓ wrk ") for line in lines)
+    assert any(line.startswith("  ✓ throughput ") or line.startswith("  ✓ mlr ") for line in lines)
+    assert run_cli(["plugins", "--json"]) == ExitCode.OK
+    rows = {(one["section"], one["kind"]): one for one in json.loads(capsys.readouterr().out)}
+    assert (rows["program", "wrk2"]["ready"], rows["program", "wrk2"]["fix"]) == (False, "build it")
+    assert (rows["program", "wrk"]["ready"], rows["program", "wrk"]["fix"]) == (True, None)
+    assert rows["export", "csv"]["ready"]
+
+
+def test_noise_without_a_cpu_has_no_tick_either(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = CpuTopology(cpus=tuple(Cpu(number=n, core=n) for n in (0, 1)))
+    monkeypatch.setattr(doctor, "read_topology", lambda: two)
+    monkeypatch.setattr(listing, "examine_parts", lambda drivers, here: [])
+    assert run_cli(["plugins", "--json"]) == ExitCode.OK
+    rows = [one for one in json.loads(capsys.readouterr().out) if one["section"] == "noise"]
+    assert {"memory", "stress", "command"} <= {one["kind"] for one in rows}
+    assert all("noise.share" in one["fix"] and not one["ready"] for one in rows)

@@ -223,6 +223,7 @@ def test_what_a_resumed_run_may_have_to_measure_again_is_planned_before_it_goes_
     folder = written(results, [FALLEN, None])
     session = take_up(folder, Plugins.load(), [])
     session.writer.close()
+    assert session.before is not None
     assert [one.case.label for one in session.before.planned] == ["simulated-64B"]
     assert [one.case.label for one in session.planned] == ["simulated-128B"]
 

@@ -22,7 +22,7 @@ from vsperf.output.table import Cell
 from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
 from vsperf.records.result import SearchResult
-from vsperf.records.run import Line
+from vsperf.records.run import Line, Outcome
 
 POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
 HOST = {"host": {"cpu_model": "Xeon"}, "packages": {"openvswitch": "3.1"}}
@@ -235,6 +235,50 @@ def test_a_run_that_came_to_nothing_is_no_point(tmp_path: Path) -> None:
     head = header("2026-11-02-phy2phy_tput-k7f3", cases=1, simulated=False, environment=HOST)
     store(tmp_path, head.run, [head, case_start(head.cases[0].key)])
     assert len(only(tmp_path).points) == 1
+
+
+def without_a_number(results: Path, day: int, outcome: Outcome | None) -> str:
+    """Store a run whose one case ended so, or not at all."""
+    run = f"2026-11-{day:02}-phy2phy_tput-k7f3"
+    head = header(run, cases=1, simulated=False, environment=HOST)
+    (case,) = head.cases
+    lines: list[Line] = [head, case_start(case.key)]
+    if outcome is not None:
+        lines.append(case_record(case.key, outcome=outcome, result=None, reason="it paused"))
+    store(results, run, lines)
+    return run
+
+
+def test_runs_that_are_not_drawn_are_counted_and_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path, 1, [1000_000])
+    stored(tmp_path, 2, [1000_000])
+    invalid = without_a_number(tmp_path, 3, Outcome.INVALID)
+    cut = without_a_number(tmp_path, 4, None)
+    argv = ["trend", "phy2phy_tput", "--results", str(tmp_path)]
+    assert run_cli(argv) == 0
+    told = capsys.readouterr().out
+    assert "2 runs are not drawn where they came to no number: " in told
+    assert f"{invalid} (1 INVALID), {cut} (1 interrupted)" in told
+    assert run_cli([*argv, "--json"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)
+    assert [(one["run"], one["outcome"], one["reason"]) for one in series["not_drawn"]] == [
+        (invalid, "INVALID", "it paused"),
+        (cut, None, ""),
+    ]
+    assert [one["run"] for one in series["runs"]] == [
+        "2026-11-01-phy2phy_tput-k7f3",
+        "2026-11-02-phy2phy_tput-k7f3",
+    ]
+
+
+def test_where_each_run_has_a_number_none_is_missed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near_and_far(tmp_path)
+    assert run_cli(["trend", "phy2phy_tput", "--results", str(tmp_path)]) == 0
+    assert "not drawn" not in capsys.readouterr().out
 
 
 def test_beside_a_real_run_without_a_number_the_simulated_ones_are_named(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from all_wrong import none_wrong
 from conftest import REPOSITORY
+from export_samples import SPEC
 from printed_text import printed
-from record_samples import case_record, case_start, header, run_end, trial
+from record_samples import case_record, case_start, header, planned, run_end, trial
 from stored_runs import refreshed, store, store_finished
 from viewed_runs import store_what_has_no_frames
 
@@ -28,9 +29,10 @@ from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.cli.tables import print_table
 from vsperf.host.doctor.finding import Finding, Group, Status
-from vsperf.host.doctor.usable import WAY, Judged
+from vsperf.host.doctor.usable import TESTCASE, Judged
 from vsperf.output.table import Table
 from vsperf.output.trial_tables import MOST, stages_table
+from vsperf.records.files.view import open_run
 from vsperf.records.run import Line, RunResume
 from vsperf.records.switch import PmdCounters, StageCounters, SwitchCounters
 from vsperf.records.trial import Trial
@@ -144,10 +146,19 @@ def a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         ("vnf", "process"): Judged("vnf", "process", mend),
         ("vnf", "qemu"): Judged("vnf", "qemu", (), "emulated"),
     }
-    ways = [Judged(WAY, "p2p"), Judged(WAY, "pvp", (), "emulated")]
+    noise = (
+        "a machine with more CPUs; --set noise.share=true measures all the same, functional only"
+    )
+    testcases = [
+        Judged(TESTCASE, "phy2phy_tput"),
+        Judged(TESTCASE, "phy2phy_loss"),
+        Judged(TESTCASE, "phy2phy_tput_noise", (noise,)),
+        Judged(TESTCASE, "pvp_loss", (), "emulated"),
+        Judged(TESTCASE, "pvp_tput", (), "emulated"),
+    ]
     monkeypatch.setattr(doctor, "examine", lambda here, chosen: found)
-    monkeypatch.setattr(doctor, "judge_drivers", lambda plugins, findings: drivers)
-    monkeypatch.setattr(doctor, "_ways", lambda *asked: ways)
+    monkeypatch.setattr(doctor, "usable_drivers", lambda *asked: drivers)
+    monkeypatch.setattr(doctor, "_testcases", lambda *asked: testcases)
 
 
 def stored_and_narrow(folder: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,6 +347,33 @@ def test_the_time_between_an_interruption_and_its_resumption_is_none_of_the_run(
         index.refresh()
         assert index.runs()[0].took_s == pytest.approx(15, abs=0.01)
         assert index.runs()[0].as_json()["took_s"] == index.runs()[0].took_s
+
+
+@pytest.mark.parametrize("resumed", [0, 1, 2])
+@pytest.mark.parametrize("ended", [True, False])
+def test_how_long_a_run_took_is_one_number_wherever_it_is_shown(
+    resumed: int, ended: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = "2026-11-20T1{}:00:{:02}.000+00:00"
+    head = header(started_at=at.format(0, 0))
+    lines: list[Line] = [head.model_copy(update={"cases": (planned(1, spec=SPEC),)})]
+    for hour in range(resumed + 1):
+        lines += [RunResume(resumed_at=at.format(hour, 0), argv=())] if hour else []
+        begun, over = at.format(hour, 2), at.format(hour, 31)
+        lines += [case_start(FIRST).model_copy(update={"started_at": begun})]
+        lines += [case_record(FIRST).model_copy(update={"finished_at": over})]
+    if ended:
+        lines += [run_end().model_copy(update={"finished_at": at.format(resumed, 36)})]
+    folder = store(tmp_path, "2026-11-20-x-aaaa", lines)
+    expected = 31 * (resumed + 1) + 5 * ended
+    with refreshed(tmp_path) as index:
+        assert index.runs()[0].took_s == open_run(folder).took_s == expected
+        (row,) = (one for one in shown(_runs(index.runs(), index), 120) if "aaaa" in one)
+    assert run_cli(["show", "aaaa", "--results", str(tmp_path)]) == 0
+    told = capsys.readouterr().out.splitlines()[0].partition(", took ")[2]
+    assert told and f"  {told}  " in row
+    assert run_cli(["show", "aaaa", "--results", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["took_s"] == expected
 
 
 def test_of_a_run_whose_times_are_none_it_is_not_told_how_long_it_took(tmp_path: Path) -> None:

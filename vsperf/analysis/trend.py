@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from vsperf.records.files.reader import header_of
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Regime
 from vsperf.records.result import SearchResult
-from vsperf.records.run import PlannedCase, RunHeader
+from vsperf.records.run import Outcome, PlannedCase, RunHeader
 
 Key = tuple[str, str, str, Unit]
 """A case, its testbed, a number, and its unit."""
@@ -88,6 +88,8 @@ class Trend:
     by_regime: bool = False
     """Whether what all trials came to is told by regime as well: then how much of the time CPUs
     were near decides it, and it has no levels."""
+    undrawn: tuple[CaseView, ...] = ()
+    """The same case in runs that have no point, since it did not come to this number."""
 
     @property
     def simulated(self) -> bool:
@@ -105,6 +107,14 @@ class Trends:
     found: tuple[Trend, ...]
     left_out: int = 0
     """Simulated runs that were not looked at, since there are real ones."""
+    numberless: tuple[CaseView, ...] = ()
+    """Cases of which there is no series, since none of them came to a number in any run."""
+
+    @property
+    def undrawn(self) -> tuple[CaseView, ...]:
+        """Return what is in no series that it would be in had it come to a number, each once."""
+        told = (*(case for trend in self.found for case in trend.undrawn), *self.numberless)
+        return tuple({(case.run, case.key): case for case in told}.values())
 
 
 def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
@@ -129,7 +139,8 @@ def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
     kept = [entry for entry in entries if len(kinds) == 1 or not entry.simulated]
     left_out = len({entry.run for entry in entries} - {entry.run for entry in kept})
     kept.sort(key=lambda entry: (entry.started_at, entry.run))
-    found = tuple(_series(_views(results, kept), metric))
+    views = list(_views(results, kept))
+    found = tuple(_series(views, metric))
     if not found:
         raise UsageError(
             f"no case {wanted.testcase!r} came to a number" + (f" {metric!r}" if metric else ""),
@@ -138,7 +149,13 @@ def trends(results: Path, wanted: Filter, metric: str | None = None) -> Trends:
             if left_out
             else "`vsperf results --cases` says how each ended, and what it found",
         )
-    return Trends(found, left_out)
+    followed = {(trend.label, trend.testbed) for trend in found}
+    numberless = (
+        view
+        for view in views
+        if (view.label, view.header.testbed) not in followed and _failed(view)
+    )
+    return Trends(found, left_out, () if metric else tuple(numberless))
 
 
 def _views(results: Path, entries: Iterable[CaseEntry]) -> Iterator[CaseView]:
@@ -152,11 +169,22 @@ def _views(results: Path, entries: Iterable[CaseEntry]) -> Iterator[CaseView]:
             header = header.model_copy(update={"cases": ()})
         assert header is not None
         folder = results / run
-        yield CaseView(folder, header, planned[entry.key], record=entry.record)
+        yield CaseView(
+            folder,
+            header,
+            planned[entry.key],
+            record=entry.record,
+            attempt=entry.attempt,
+            refuted=entry.refuted or "",
+        )
 
 
-def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
-    every = list(views)
+def _failed(view: CaseView) -> bool:
+    """Whether it came to no number that can be used; one without the one asked for may be well."""
+    return view.result is None or view.outcome not in (Outcome.PASS, Outcome.FAIL)
+
+
+def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
     places = [(view.label, view.header.testbed, _ground(view)) for view in every]
     met: dict[tuple[str, str, str], list[SearchResult]] = {}
     for view, place in zip(every, places, strict=True):
@@ -177,7 +205,16 @@ def _series(views: Iterable[CaseView], metric: str | None) -> Iterator[Trend]:
         label, testbed, name, unit = key
         regimes = [(label, testbed, in_regime(name, one), unit) for one in Regime]
         told = {run for one in regimes for run in known.get(one, ())}
-        yield _trend(key, points, by_regime=runs.keys() <= told)
+        drawn = {(view.run, view.key) for found in runs.values() for view, _ in found}
+        undrawn = tuple(
+            view
+            for view in every
+            if (view.label, view.header.testbed) == (label, testbed)
+            and (view.run, view.key) not in drawn
+            and _failed(view)
+        )
+        trend = _trend(key, points, by_regime=runs.keys() <= told)
+        yield replace(trend, undrawn=undrawn)
 
 
 def _trend(key: Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:

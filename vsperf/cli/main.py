@@ -23,6 +23,10 @@ from vsperf.stop import SignalWatch, Terminated, asked_to_stop, disregard_stop, 
 
 COMPLETE = "_VSPERF_COMPLETE"
 """Environment variable by which a shell asks what to offer."""
+NO_ARGUMENTS: tuple[type[click.UsageError], ...] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+"""By which click from 8.2 on says on stderr what it says on stdout before, as its own mistake."""
 COMMANDS = {
     "run": "Run testcases and store what was measured",
     "plan": "Print what a run would do, without doing it",
@@ -42,7 +46,7 @@ COMMANDS = {
     "otg": "Let scripts of the OTG model drive the generator",
     "clean": "Remove what a killed run left behind",
     "schema": "Print the JSON Schema of testcases or records",
-    "plugins": "List drivers, and those that cannot be loaded",
+    "plugins": "List drivers, and which can be used here",
     "explain": "Explain a word of a table, a flag or a method",
     "completion": "Print the completion script for your shell",
 }
@@ -56,7 +60,12 @@ class LazyGroup(click.Group):
             from vsperf.cli.completing import offer_fit_words
 
             offer_fit_words()
-        return super().main(*args, **options)
+        try:
+            return super().main(*args, **options)
+        except NO_ARGUMENTS as asked:
+            # Whoever names no command asks what there is, which is no mistake: of no group.
+            click.echo(asked.format_message())
+            return ExitCode.OK
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

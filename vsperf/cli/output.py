@@ -20,13 +20,13 @@ from vsperf.waits import Outlet
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line that holds words of others; on a terminal it is broken between words."""
+    """Print a line that holds words of others; where it has to fit it is broken between words."""
     from rich.text import Text  # takes long to import, for a program that may say nothing
 
-    from vsperf.cli.terminal import PlainConsole, between_words
+    from vsperf.cli.terminal import PlainConsole, between_words, breaks_lines
 
     out, line = PlainConsole(stderr=err), printable(text)
-    click.echo(between_words(Text(line), out.width).plain if out.is_terminal else line, err=err)
+    click.echo(between_words(Text(line), out.width).plain if breaks_lines(out) else line, err=err)
 
 
 def patient(stream: io.TextIOWrapper) -> io.TextIOWrapper:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 from rich.text import Text
 
-from vsperf.cli.terminal import PlainConsole, between_words
+from vsperf.cli.terminal import PlainConsole, between_words, breaks_lines
 from vsperf.errors import Location, Problem
 from vsperf.trust.printable import printable
 
@@ -17,9 +17,9 @@ INDENT = " " * len("error: ")
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Print all problems to stderr, each once; on a terminal, lines are broken between words."""
+    """Print all problems to stderr, each once; lines are broken where they have to fit."""
     out = PlainConsole(stderr=True)
-    width = out.width if out.is_terminal else None
+    width = out.width if breaks_lines(out) else None
     for problem in dict.fromkeys(problems):
         click.echo("\n".join(_rendered(problem, width)), err=True)
 

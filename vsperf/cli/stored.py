@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from vsperf.cli.output import say
 from vsperf.errors import VsperfError
+from vsperf.quantities.human import human_seconds
 from vsperf.records.files.baselines import baselines
 from vsperf.records.files.folders import run_folders
 from vsperf.records.run import RunHeader
@@ -57,6 +58,11 @@ def in_results(folder: Path) -> tuple[str, ...]:
 def json_option(command: F) -> F:
     """Add the option for machine-readable output."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def took_text(took_s: float | None, *, told: bool) -> str | None:
+    """Say how long a run took; nothing where it did not end, and no case of it did (`told`)."""
+    return human_seconds(took_s) if told and took_s is not None else None
 
 
 def say_json(found: Any) -> None:

@@ -16,7 +16,14 @@ from rich.text import Text
 
 from vsperf.analysis.answers import missed_on_a_busy_host
 from vsperf.analysis.summary import CaseRow, first_remedy
-from vsperf.cli.terminal import INDENT, PlainConsole, between_words, fitting, words_of
+from vsperf.cli.terminal import (
+    INDENT,
+    PlainConsole,
+    between_words,
+    columns_asked,
+    fitting,
+    words_of,
+)
 from vsperf.output.case_tables import (
     MOST_WARNINGS,
     REPEATS,
@@ -203,7 +210,7 @@ def _several(names: Sequence[str]) -> str:
 WIDE = 170
 """Columns from which everything fits into one table; below, latency gets a table of its own."""
 PLAIN_WIDTH = 220
-"""Columns when the output is a file or a pipe: nothing is cut there."""
+"""Columns when the output is a file or a pipe and $COLUMNS is not set: nothing is cut there."""
 GAP = 2
 """Places between two columns."""
 STYLES = {
@@ -217,9 +224,11 @@ STYLES = {
 
 
 def console(stderr: bool = False) -> PlainConsole:
-    """Return a console that cuts nothing when its output is a pipe."""
+    """Return a console that cuts nothing when its output is a pipe, unless $COLUMNS is set."""
     made = PlainConsole(stderr=stderr)
-    return made if made.is_terminal else PlainConsole(stderr=stderr, width=PLAIN_WIDTH)
+    if made.is_terminal:
+        return made
+    return PlainConsole(stderr=stderr, width=columns_asked() or PLAIN_WIDTH)
 
 
 def print_label(out: Console, *, simulated: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import deque
@@ -24,6 +25,8 @@ PART = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
 INDENT = "  "
 COLUMNS = 80
 """Of what nobody says how wide it is, such as a file."""
+MOST = 10_000
+"""Columns that anybody can mean: a table is drawn in memory."""
 
 
 class PlainConsole(Console):
@@ -33,10 +36,10 @@ class PlainConsole(Console):
         super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as `Console` does; lines are broken between words on a terminal, and else not."""
+        """Print as `Console` does; lines are broken between words where they have to fit."""
         if objects and all(isinstance(one, str | Text) for one in objects):
             options["soft_wrap"] = True
-            if self.is_terminal:
+            if breaks_lines(self):
                 texts = (one if isinstance(one, Text) else Text(one) for one in objects)
                 objects = tuple(between_words(text, self.width) for text in texts)
         super().print(*objects, **options)
@@ -60,9 +63,23 @@ def words_of(line: str) -> list[str]:
     return [word.strip() for word in WORD.findall(line)]
 
 
+def columns_asked() -> int | None:
+    """Return the width that $COLUMNS asks for; None where it says none.
+
+    Shells keep it to themselves: where it is in the environment, somebody put it there.
+    """
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isascii() and text.isdecimal() and 0 < int(text) <= MOST else None
+
+
+def breaks_lines(out: Console) -> bool:
+    """Whether lines have to fit: on a terminal, and in a pipe or file if $COLUMNS says so."""
+    return out.is_terminal or columns_asked() is not None
+
+
 def fitting(text: Text, out: Console, indent: str) -> Text:
-    """Return a line, on a terminal in several where it is too long, the later ones indented."""
-    return between_words(text, out.width, indent) if out.is_terminal else text
+    """Return a line, where it has to fit in several if it is too long, the later ones indented."""
+    return between_words(text, out.width, indent) if breaks_lines(out) else text
 
 
 def command_lines(argv: Sequence[str], out: Console, indent: str) -> str:
@@ -72,7 +89,7 @@ def command_lines(argv: Sequence[str], out: Console, indent: str) -> str:
     line, such as a device of QEMU with all its properties, has one to itself: a shell would take
     the indent of a further one for another argument.
     """
-    room = (out.width if out.is_terminal else COLUMNS) - len(indent + INDENT) - len(" \\")
+    room = (out.width if breaks_lines(out) else COLUMNS) - len(indent + INDENT) - len(" \\")
     lines: list[str] = []
     for words in _options(argv):
         together = " ".join(words)

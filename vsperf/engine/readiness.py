@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vsperf.deploy.guests import require_guests
-from vsperf.deploy.planner import Drivers
 from vsperf.engine.run import Planned
+from vsperf.engine.usable import taking_part
 from vsperf.errors import NotReadyError
 from vsperf.host.activity import (
     Activity,
@@ -183,7 +183,9 @@ def require_ready(
     wires = [wire for item in planned for wire in item.plan.plan.wires]
     places = [in_run(wire.address) for wire in wires]
     links = [f"{link}.sock" for spec in specs for link in spec.testbed.links]
-    drivers = tuple(dict.fromkeys(driver for item in planned for driver in _of(item.drivers)))
+    drivers = tuple(
+        dict.fromkeys(driver for item in planned for driver in taking_part(item.drivers))
+    )
     own = [in_run(name) for driver in drivers for name in getattr(driver, "sockets", ())]
     require_short([*own, *links, *places])
     refuse_beside_dead()
@@ -209,12 +211,6 @@ def require_ready(
         if item.drivers.noise is not None:
             item.drivers.noise.require(item.case.spec)
     return as_data(found)
-
-
-def _of(drivers: Drivers) -> Iterator[object]:
-    """Yield whoever takes part in a case, and may have something to look for."""
-    programs = drivers.programs.all if drivers.programs is not None else ()
-    yield from (*drivers.all, *drivers.sides, *drivers.collectors.values(), *programs)
 
 
 def in_run(address: str) -> str:

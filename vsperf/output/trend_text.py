@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from vsperf.output.compare_text import common_prefix, first_of, value_text
 from vsperf.output.table import Cell, Column, Table
 from vsperf.quantities.human import counted, human_share
 from vsperf.records.files.view import CaseView
+from vsperf.records.meaning import how_far
 from vsperf.records.result import amount, heading
 
 SHOWN = 6
@@ -109,6 +111,31 @@ def of_one_run(found: Sequence[Trend]) -> Iterator[str]:
     yield f"a trend begins with the next run of the same: {_again(last)}"
 
 
+def of_undrawn(cases: Sequence[CaseView]) -> Iterator[str]:
+    """Yield how many runs have no point, which, how their cases ended, and what says why."""
+    ended: dict[str, Counter[str]] = {}
+    for case in cases:
+        ended.setdefault(case.run, Counter())[_ending(case)] += 1
+    if not ended:
+        return
+    names = [
+        f"{run} ({', '.join(f'{count} {word}' for word, count in words.items())})"
+        for run, words in ended.items()
+    ]
+    one = len(ended) == 1
+    head = f"{counted(len(ended), 'run')} {'is' if one else 'are'} not drawn where"
+    yield f"{head} {'it' if one else 'they'} came to no number: {first_of(names)}"
+    yield f"why: vsperf show {_letters(next(reversed(ended)))}"
+
+
+def _ending(case: CaseView) -> str:
+    return (
+        case.outcome.value
+        if case.outcome
+        else how_far(begun=case.attempt > 0, refuted=case.refuted)
+    )
+
+
 def _again(case: CaseView) -> str:
     """Return the command that measures the same again; what resumed a run is none."""
     header = case.header
@@ -170,6 +197,14 @@ def trend_data(trend: Trend) -> dict[str, Any]:
                 "values": list(point.sample.values),
             }
             for point in trend.points
+        ],
+        "not_drawn": [
+            {
+                "run": case.run,
+                "outcome": case.outcome.value if case.outcome else None,
+                "reason": case.record.reason if case.record else case.refuted,
+            }
+            for case in trend.undrawn
         ],
         "changes": [
             {

@@ -159,7 +159,7 @@ RUNS: Mapping[str, str] = MappingProxyType(
         "`vsperf clean` takes down what a killed run left.",
         "trial": "Frames sent at one load for one time, and counted.",
         "trials": "How often frames were sent and counted, at one load for one time.",
-        "time": "For how long frames were sent in all.",
+        "time": "How long the trials of a case took in all. Its run `took` longer.",
         "method": "What a case is asked, and how: a search, bursts, a soak …",
         "search": "A method that tries one load after another until it knows the highest.",
         "goal": "What a search looks for, such as NDR and PDR: a loss that is allowed.",
@@ -212,7 +212,7 @@ TABLES: Mapping[str, str] = MappingProxyType(
         "away": "How long no frame came after an event, at worst.",
         "switch": "Which switch a row is of, as the testcase calls it.",
         "started": "When a run began, in UTC: so says the `Z` behind the time.",
-        "took": "How long a run took, without the time for which it was interrupted.",
+        "took": "How long a run took, with all that it did beside trials, without interruptions.",
         "cases": "How many cases a run has.",
         "label": "What a user called a run, such as revision=4f2c1ab: `vsperf run --label`.",
         "name": "What something is called on the command line.",
@@ -433,11 +433,12 @@ VERDICTS: Mapping[str, str] = MappingProxyType(
 MARKS: Mapping[str, str] = MappingProxyType(
     {
         "✓": "It is so: a standard is complied with, in brackets conditionally; a part is there, a "
-        "driver can be loaded.",
+        "driver can be used here.",
         "✗": "It is not so: a standard is not complied with; of `vsperf doctor` what would stop a "
         "run.",
         "!": "A doubt that qualifies a number; of `vsperf doctor` what may spoil one.",
-        "–": "Nobody knows, or there is no such thing. It never stands for 0.",
+        "–": "Nobody knows, or there is no such thing, such as the program of a driver. It never "
+        "stands for 0.",
         "≥": "A lower bound: nothing failed that was the switch's fault, so it may do better.",
         "≤": "An upper bound.",
         "±": "How far an estimate can be off: a standard deviation.",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -18,9 +20,14 @@ from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console
 from vsperf.cli.terminal import fitting
 from vsperf.config.base import DriverSpec
+from vsperf.config.case import Case
 from vsperf.config.loader import Request
+from vsperf.config.noise import NOISE
+from vsperf.deploy.planner import Drivers
+from vsperf.engine.usable import mends, parts_of, unplannable
 from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.binding import pci_addresses, require_bindable
+from vsperf.host.cpus import read_topology
 from vsperf.host.doctor.examine import GENERAL, checks, examine
 from vsperf.host.doctor.finding import (
     AS_ROOT,
@@ -34,7 +41,7 @@ from vsperf.host.doctor.finding import (
     ok,
     warning,
 )
-from vsperf.host.doctor.usable import WAY, Judged, Part, judge_drivers, judge_way
+from vsperf.host.doctor.usable import TESTCASE, Judged, Part, judge_drivers, judge_testcase
 from vsperf.host.network import Network
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import human_digests
@@ -43,6 +50,8 @@ LABEL = 7
 """Places that `ready:` and `not:` take."""
 ANY_TESTCASE = "pvp_tput"
 """By it the options are read: it has a switch and a VNF."""
+BESIDE_NOISE = "phy2phy_smoke"
+"""By it is asked whether noise of some kind has a CPU."""
 LINKS = "nics of the links"
 """The check of those that the testbed names."""
 MARKS = {
@@ -73,7 +82,7 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     """Check this machine and this installation; changes nothing.
 
     Each check gives its evidence, and where something can be mended, the command for it. The last
-    lines say which topologies and which drivers can be used. Exits with 3 if something would keep
+    lines say which testcases and which drivers can be used. Exits with 3 if something would keep
     a run from working. Parts that are elsewhere (`vswitch.install`,
     `vswitch.root`, `vnf.root`) are looked for where a run with the same options would find them.
     """
@@ -91,9 +100,10 @@ def command(request: Request, results: Path, as_json: bool) -> int:
     else:
         out = console()
         _show(out, findings)
-        drivers = judge_drivers(plugins, findings)
-        ways = list(_ways(request, plugins, drivers, _in_every_way(findings)))
-        for line in ending([*ways, *drivers.values()], out.width):
+        drivers = usable_drivers(request, plugins, findings)
+        mend = _in_every_way(findings)
+        testcases = list(_testcases(request, plugins, drivers, mend))
+        for line in ending([*testcases, *drivers.values()], out.width):
             _line(out, Text(line), LABEL)
     failed = any(finding.status is Status.FAILURE for finding in findings)
     return ExitCode.NOT_READY if failed else ExitCode.OK
@@ -140,20 +150,67 @@ def _in_every_way(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(one.fix or one.evidence for one in failed)
 
 
-def _ways(
+def usable_drivers(
+    request: Request, plugins: Plugins, findings: Iterable[Finding]
+) -> dict[Part, Judged]:
+    """Return of each driver that was looked for whether it can be used.
+
+    Noise has to have a CPU besides its program: whether there is one says the plan of a case.
+    """
+    judged, topology = judge_drivers(plugins, findings), read_topology()
+    mend: dict[str, tuple[str, ...]] = {}
+    for kind in plugins.drivers(NOISE):
+        sets = (*request.sets, f"{NOISE}.kind={kind}")
+        with suppress(VsperfError):  # what is wrong with the options, `specifications` says
+            (case, *_) = load(replace(request, names=(BESIDE_NOISE,), sets=sets), plugins).cases
+            mend[kind] = unplannable(case, Drivers.of(case.spec, plugins), topology)
+    # Where it runs is asked alike for all kinds: one that wants settings is told by another one.
+    others = next(iter(mend.values()), ())
+    for kind in plugins.drivers(NOISE):
+        known = judged.get((NOISE, kind), Judged(NOISE, kind))
+        if lacking := mend.get(kind, others):
+            judged[NOISE, kind] = replace(known, mend=(*known.mend, *lacking))
+    return judged
+
+
+def _testcases(
     request: Request, plugins: Plugins, drivers: Mapping[Part, Judged], mend: tuple[str, ...]
 ) -> Iterator[Judged]:
-    """Yield of each topology whether what carries it out with these options can be used."""
-    for name in library(foreign=request.foreign).topologies():
-        sets = (*request.sets, f"topology={name}")
-        try:
-            spec = load(replace(request, names=(ANY_TESTCASE,), sets=sets), plugins).cases[0].spec
-        except VsperfError:
-            continue  # what is wrong with it, `specifications` says
-        vnf = spec.vnf if spec.topology.vnfs else None
-        parts = {"vswitch": spec.vswitch, "generator": spec.generator, "vnf": vnf}
-        used = [(section, one.kind) for section, one in parts.items() if one is not None]
-        yield judge_way(name, used, drivers, mend)
+    """Yield of each testcase whether what carries it out with these options can be used."""
+    whose = {id(one.driver): (one.section, one.kind) for one in plugins.all if one.driver}
+    topology = read_topology()
+    for name, cases in _loaded(request, plugins):
+        if isinstance(cases, VsperfError):
+            yield Judged(TESTCASE, name, mend or mends(cases))
+            continue
+        parts, wanted = dict[Part, None](), dict[str, None]()
+        for case in cases:
+            found = Drivers.of(case.spec, plugins)
+            used = (whose.get(id(one)) for one in parts_of(case.spec, found, plugins))
+            parts |= dict.fromkeys(one for one in used if one is not None)
+            wanted |= dict.fromkeys(unplannable(case, found, topology))
+        # What is in the way of each run comes first: nobody needs to know what follows it.
+        yield (
+            Judged(TESTCASE, name, mend) if mend else judge_testcase(name, parts, drivers, wanted)
+        )
+
+
+def _loaded(
+    request: Request, plugins: Plugins
+) -> Iterator[tuple[str, Sequence[Case] | VsperfError]]:
+    """Yield each testcase with its cases, or with what is wrong with it with these options."""
+    names = tuple(library(foreign=request.foreign).testcases())
+    try:
+        every = load(replace(request, names=names), plugins).cases
+    except VsperfError:
+        for name in names:
+            try:
+                yield name, load(replace(request, names=(name,)), plugins).cases
+            except VsperfError as error:
+                yield name, error
+        return
+    for name, cases in groupby(every, key=lambda case: case.spec.name):
+        yield name, tuple(cases)
 
 
 def ending(judged: Iterable[Judged], width: int) -> list[str]:
@@ -163,27 +220,52 @@ def ending(judged: Iterable[Judged], width: int) -> list[str]:
     """
     every = list(judged)
     ready: dict[str, dict[str | None, list[str]]] = {}
-    mended: dict[str, list[str]] = {}
+    mended: dict[str, list[Judged]] = {}
     for one in every:
         if one.ready:
             ready.setdefault(one.section, {}).setdefault(one.proviso, []).append(one.name)
         else:
-            name = one.name if one.section == WAY else f"{one.section} {one.name}"
-            mended.setdefault("; ".join(one.mend), []).append(name)
-    parts = [
-        " ".join(
-            ([] if section == WAY else [section])
-            + [", ".join(names) + (f" ({proviso})" if proviso else "")]
-        )
-        for section, by_proviso in ready.items()
-        for proviso, names in by_proviso.items()
-    ]
+            mended.setdefault("; ".join(one.mend), []).append(one)
+    kinds = Counter(_kind(one.name) for one in every if one.section == TESTCASE)
+    parts = []
+    for section, by_proviso in ready.items():
+        for proviso, names in by_proviso.items():
+            told = _by_kind(names, kinds) if section == TESTCASE else names
+            head = "" if section == TESTCASE else f"{section} "
+            parts.append(f"{head}{', '.join(told)}" + (f" ({proviso})" if proviso else ""))
     lines = [f"{'ready:':<{LABEL}}{'; '.join(parts) or 'nothing'}"]
-    for mend, names in mended.items():
+    for mend, those in mended.items():
+        testcases = [one.name for one in those if one.section == TESTCASE]
+        names = _by_kind(testcases, kinds, named=True)
+        names += [f"{one.section} {one.name}" for one in those if one.section != TESTCASE]
         head = f"{'not:':<{LABEL}}{', '.join(names)}:"
         fits = len(f"{head} {mend}") <= width
         lines.append(f"{head} {mend}" if fits else f"{head}\n{'':<{LABEL}}{mend}")
     return lines
+
+
+def _kind(name: str) -> str:
+    """Return how the names of testcases begin that ask of the same, such as `phy2phy_*`."""
+    return f"{name.partition('_')[0]}_*"
+
+
+def _by_kind(names: Iterable[str], kinds: Mapping[str, int], *, named: bool = False) -> list[str]:
+    """Return testcases by kind, with how many of them it is.
+
+    `named` is of those that are to be looked for: a smaller part is told name by name.
+    """
+    grouped: dict[str, list[str]] = {}
+    for name in names:
+        grouped.setdefault(_kind(name), []).append(name)
+    told = []
+    for kind, some in grouped.items():
+        if len(some) == kinds[kind]:
+            told += [kind] if len(some) > 1 else some
+        elif named and 2 * len(some) <= kinds[kind]:
+            told += some
+        else:
+            told.append(f"{kind} ({len(some)} of {kinds[kind]})")
+    return told
 
 
 def _show(out: Console, findings: Iterable[Finding]) -> None:
@@ -207,7 +289,7 @@ def _show(out: Console, findings: Iterable[Finding]) -> None:
 
 
 def _line(out: Console, text: Text, indent: int) -> None:
-    """Print a line, on a terminal in several where it is too long, with the later ones indented."""
+    """Print a line, where it has to fit in several if it is too long, the later ones indented."""
     out.print(fitting(text, out, " " * indent))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases, within
-from vsperf.errors import ExitCode
+from vsperf.engine.usable import missing_here
+from vsperf.errors import ExitCode, Problem
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
 from vsperf.plugins import Plugins
@@ -34,6 +35,11 @@ from vsperf.quantities.units import Duration
 from vsperf.records.run import Step, shown
 from vsperf.search.regimes import HELD
 
+PARTS = {
+    *("vswitch", "rivals", "generator", "vnf", "program", "probe", "noise", "collect"),
+    *("testbed", "topology", "places"),
+}
+"""What of a case says which parts take part in it."""
 FEW = 4
 """A plan that differs in so many parts at most from one that was told is told by these."""
 
@@ -50,24 +56,33 @@ FEW = 4
 @results_option
 @json_option
 def command(request: Request, budget: Duration | None, results: Path, as_json: bool) -> int:
-    """Print what the selected testcases would start, each step, and the time that they take."""
+    """Print what the selected testcases would start, each step, and the time that they take.
+
+    What this machine lacks for them stands on top, with what mends it. That is no error: the plan
+    is the same, and may be for another machine. `vsperf run` refuses them then, with 3.
+    """
     plugins = Plugins.load()
     loaded = load(request, plugins)
     cases = with_baselines(loaded.cases, results)
-    print_plans(plan_cases(cases, plugins), as_json, budget)
+    print_plans(plan_cases(cases, plugins), plugins, as_json, budget)
     if not as_json and (line := hidden_text(hidden_by(loaded))) is not None:
         console().print(line, style="yellow")
     return ExitCode.OK
 
 
-def print_plans(planned: Sequence[Planned], as_json: bool, budget: Duration | None = None) -> None:
+def print_plans(
+    planned: Sequence[Planned], plugins: Plugins, as_json: bool, budget: Duration | None = None
+) -> None:
     """Print in short what would be done, then the plans, each with what differs from others."""
     estimates = within(planned, budget.ns if budget else None)
+    missing = _missing(planned, plugins)
     if as_json:
-        say_json([_as_json(*one) for one in zip(planned, estimates, strict=True)])
+        each = zip(planned, estimates, strict=True)
+        say_json([_as_json(item, one, missing[item.case.key]) for item, one in each])
         return
     out, expected = console(), together(estimates)
     takes = f"about {expected.trials} trials, {_time(expected)}"
+    _print_missing(out, dict.fromkeys(one for found in missing.values() for one in found))
     print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))
     for line in _summary(planned, takes):
         line.print(out)
@@ -149,6 +164,32 @@ def _started(item: Planned) -> Iterator[str]:
     }
     steps = dict.fromkeys(step.component for step in item.plan.plan.steps)
     yield from filter(None, (known.get(component, "") for component in steps))
+
+
+def _missing(planned: Sequence[Planned], plugins: Plugins) -> dict[str, tuple[Problem, ...]]:
+    """Return what this machine lacks for each case; of those with the same parts one is asked."""
+    asked: dict[str, tuple[Problem, ...]] = {}
+    found = {}
+    for item in planned:
+        parts = item.case.spec.model_dump_json(include=PARTS)
+        if parts not in asked:
+            asked[parts] = missing_here(item, plugins)
+        found[item.case.key] = asked[parts]
+    return found
+
+
+def _print_missing(out: PlainConsole, problems: Iterable[Problem]) -> None:
+    """Print what would keep a run from beginning, before all that it would do."""
+    told = list(problems)
+    for one in told:
+        what = f"{one.what}: {one.why}" if one.why else one.what
+        _Line(f"! missing here: {what}", "yellow").print(out)
+        if one.fix:
+            _Line(f"    fix: {one.fix}").print(out)
+    if told:
+        out.print(
+            "a run of this is refused here until then; the plan is what it would do", style="bold"
+        )
 
 
 def _range(item: Planned) -> str:
@@ -237,10 +278,11 @@ def _step(number: int, step: Step) -> _Part:
     return (_Line(f"{number:3d}. {step.component}: {step.action}"), *command, *lines)
 
 
-def _as_json(item: Planned, expected: Estimate) -> dict[str, object]:
+def _as_json(item: Planned, expected: Estimate, missing: Iterable[Problem]) -> dict[str, object]:
     return {
         "case": item.case.key,
         "label": item.case.label,
+        "missing": [{"what": one.what, "why": one.why, "fix": one.fix} for one in missing],
         "estimate": asdict(expected),
         "plan": item.plan.plan.model_dump(mode="json"),
         "spec": item.case.spec.model_dump(mode="json"),

@@ -11,11 +11,10 @@ from rich.text import Text
 from vsperf.analysis.answers import headlines
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
-from vsperf.cli.stored import json_option, results_option, say_json
+from vsperf.cli.stored import json_option, results_option, say_json, took_text
 from vsperf.cli.tables import console, print_table
 from vsperf.errors import ExitCode
 from vsperf.output.table import NOTHING, Cell, Column, Table
-from vsperf.quantities.human import human_seconds
 from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
 from vsperf.records.files.reader import RunState
 from vsperf.records.meaning import how_far
@@ -136,11 +135,8 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
 
 
 def _took(entry: RunEntry) -> str | None:
-    """Say how long it was; nothing where no case ended, or a clock was set back meanwhile."""
-    took_s = entry.took_s
-    if took_s is None or took_s < 0 or (entry.exit_code is None and not entry.outcomes):
-        return None
-    return human_seconds(took_s)
+    told = entry.exit_code is not None or bool(entry.outcomes)
+    return took_text(entry.took_s, told=told)
 
 
 def _headline(case: CaseEntry) -> str:

@@ -190,7 +190,7 @@ def command(
         loaded = replace(loaded, cases=cases)
         planned = plan_cases(loaded.cases, plugins)
         if dry_run:
-            print_plans(planned, as_json, budget)
+            print_plans(planned, plugins, as_json, budget)
             return ExitCode.OK
         session = once_free(
             lambda: begin(loaded, planned, results, argv, plugins, named, admit), patience, _say

@@ -24,7 +24,7 @@ from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
-from vsperf.cli.stored import in_results, json_option, results_option, say_json
+from vsperf.cli.stored import in_results, json_option, results_option, say_json, took_text
 from vsperf.cli.tables import console, print_label, print_summary, print_table
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
@@ -280,6 +280,7 @@ def run_as_json(run: RunView) -> dict[str, Any]:
         "state": run.state,
         "folder": str(run.folder),
         "exit_code": run.end.exit_code if run.end else None,
+        "took_s": run.took_s,
         "verdict": too_busy(row.record for row in rows if row.record),
         "cases": cases,
         "noise_costs": cost_data(run),
@@ -294,9 +295,11 @@ def print_run(run: RunView) -> None:
     for case in run.cases():
         rows.append(_row(case))
         left += not case.over
+    ended = run.end is not None or any(row.record is not None for row in rows)
+    took = took_text(run.took_s, told=ended)
     out.print(
         f"{run.run}: testbed {header.testbed}, preset {header.preset}, {run.state}, "
-        f"started {header.started_at}",
+        f"started {header.started_at}" + (f", took {took}" if took else ""),
     )
     if header.labels:
         out.print(f"labels: {labels_text(header.labels)}")

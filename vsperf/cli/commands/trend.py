@@ -18,6 +18,7 @@ from vsperf.output.trend_text import (
     changes,
     of_changes,
     of_one_run,
+    of_undrawn,
     overview_table,
     trend_data,
     trend_table,
@@ -95,6 +96,8 @@ def command(
     if singles := [trend for trend in found.found if len(trend.points) == 1]:
         for line in of_one_run(singles):
             out.print(line)
+    for line in of_undrawn(found.undrawn):
+        out.print(f"! {line}")
     if found.left_out:
         left_out = counted(found.left_out, "simulated run")
         say(f"! left out: {left_out}; --simulated shows what models did")

@@ -78,8 +78,10 @@ class PackagedProgram:
             try:
                 found = find(here.settings(kind), here.environment.get("PATH"))
             except NotReadyError as error:
-                problem = error.problems[0]
-                return absent(f"{problem.what}: {problem.why}; {use}", self.install)
+                # A run would be told the same: what is missing is what is to be installed.
+                lacking = [f"{one.what}: {one.why}" for one in error.problems]
+                fixes = dict.fromkeys(one.fix for one in error.problems if one.fix)
+                return absent("; ".join((*lacking, use)), "; ".join(fixes) or None)
             server = f" ({found.server})" if found.server else ""
             known = "; ".join(one.what for one in faults if one.is_in(found.version))
             said = f"{found.path}, version {found.version}{server}"

@@ -29,9 +29,17 @@ from vsperf.drivers.programs.base import (
     settings_of,
 )
 from vsperf.drivers.programs.find import PackagedProgram
+from vsperf.errors import NotReadyError
 from vsperf.methods.exchanges import ExchangeAsked
 
 PROGRAM = "nginx"
+NGINX = PackagedProgram(
+    PROGRAM,
+    "apt-get install nginx",
+    "-v",
+    r"nginx version: nginx/(\d+(?:\.\d+)*)",
+    "program.server",
+)
 USE = "for requests of HTTP between places"
 OBJECT = "object"
 """What clients ask for, and the file that it is in where it is long."""
@@ -88,17 +96,29 @@ class HttpSpec(ProgramSpec):
 def find(
     client: PackagedProgram, spec: HttpSpec | None, search: str | None = None
 ) -> InstalledProgram:
-    """Return where a client of HTTP is, together with the nginx that answers it."""
-    version = r"nginx version: nginx/(\d+(?:\.\d+)*)"
-    nginx = PackagedProgram(PROGRAM, client.install, "-v", version, "program.server")
-    asks = client.of(spec, search)
+    """Return where a client of HTTP is, together with the nginx that answers it.
+
+    Where both are missing, both are told: whoever installs one would meet the other next.
+    """
     if spec is not None and spec.OWN_STACK:
-        path = str(user_space.TGEN.find())
+        asks, path = client.of(spec, search), str(user_space.TGEN.find())
         return replace(asks, version=f"{asks.version} with a server in user space", server=path)
-    answers = nginx.find(None if spec is None else spec.server, search)
+    try:
+        asks = client.of(spec, search)
+    except NotReadyError as error:
+        try:
+            _find_server(spec, search)
+        except NotReadyError as other:
+            error.problems += other.problems
+        raise
+    answers = _find_server(spec, search)
     return replace(
         asks, version=f"{asks.version} with nginx {answers.version}", server=answers.path
     )
+
+
+def _find_server(spec: HttpSpec | None, search: str | None) -> InstalledProgram:
+    return NGINX.find(None if spec is None else spec.server, search)
 
 
 def _settings(meet: Rendezvous) -> str:

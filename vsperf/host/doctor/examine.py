@@ -18,7 +18,7 @@ from vsperf.host.doctor import (
     programs,
     rights,
 )
-from vsperf.host.doctor.finding import Check, Finding, Host, Status, unknown
+from vsperf.host.doctor.finding import Check, Finding, Group, Host, Status, unknown
 from vsperf.host.doctor.wants import Want
 from vsperf.plugins import Plugins
 from vsperf.stop import raise_if_stopped
@@ -64,6 +64,17 @@ def examine(here: Host, chosen: Iterable[Check] | None = None) -> Iterator[Findi
         yield Finding(
             check.name, check.group, answer.status, answer.evidence, answer.fix, answer.proviso
         )
+
+
+def examine_parts(drivers: Iterable[object], here: Host) -> list[Finding]:
+    """Make all checks that say whether these drivers can be used here.
+
+    What others do on the machine passes, and is not looked at.
+    """
+    chosen = tuple(drivers)
+    wanted = {want for one in chosen for want in getattr(one, "wants", ())}
+    host = (one for one in GENERAL if one.wants & wanted and one.group is not Group.OTHERS)
+    return list(examine(here, _in_order(*_own(chosen), *host)))
 
 
 def examine_for(

@@ -15,13 +15,13 @@ from vsperf.plugins import Plugin, Plugins
 
 Part = tuple[str, str]
 """A driver, by its section and its kind."""
-WAY = "topology"
-"""What stands in the place of a section, for a way of frames."""
+TESTCASE = "testcase"
+"""What stands in the place of a section, for a testcase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A driver or a way of frames: whether it can be used, and what mends it if not."""
+    """A driver or a testcase: whether it can be used, and what mends it if not."""
 
     section: str
     name: str
@@ -42,34 +42,44 @@ def judge_drivers(plugins: Plugins, findings: Iterable[Finding]) -> dict[Part, J
     return {part: one for part, one in judged.items() if one is not None}
 
 
-def judge_way(
+def judge_testcase(
     name: str, parts: Iterable[Part], drivers: Mapping[Part, Judged], mend: Iterable[str] = ()
 ) -> Judged:
-    """Return whether all that it takes for a way of frames can be used.
+    """Return whether all that it takes for a testcase can be used.
 
-    `mend` is what its links want, beside what its drivers do.
+    `mend` is what it wants beside its drivers: the NICs of its links, and CPUs for all of it.
     """
     needed = [drivers[part] for part in parts if part in drivers]
     wanted = dict.fromkeys([*mend, *(text for one in needed for text in one.mend)])
     provisos = dict.fromkeys(one.proviso for one in needed if one.proviso)
-    return Judged(WAY, name, tuple(wanted), ", ".join(provisos) or None)
+    return Judged(TESTCASE, name, tuple(wanted), ", ".join(provisos) or None)
+
+
+def lacking(driver: object, findings: Iterable[Finding]) -> list[Finding]:
+    """Return what keeps a driver from being used: of its own checks, and of what it wants."""
+    found = {finding.name: finding for finding in findings}
+    wanted = frozenset(getattr(driver, "wants", ()))
+    spoken = [one for one in _own(driver, found) if one.proviso is None]
+    missing = [one for one in spoken if one.status in (Status.ABSENT, Status.FAILURE)]
+    host = (found[one.name] for one in GENERAL if one.wants & wanted and one.name in found)
+    return [*missing, *(one for one in host if one.status is Status.FAILURE)]
+
+
+def _own(driver: object, found: Mapping[str, Finding]) -> list[Finding]:
+    """Return the answers to the checks that a driver brings."""
+    names = (check.name for check in getattr(driver, "checks", ()))
+    return [found[name] for name in names if name in found]
 
 
 def _judged(plugin: Plugin, found: Mapping[str, Finding]) -> Judged | None:
     if plugin.failure is not None:
         return Judged(plugin.section, plugin.kind, (f"it cannot be loaded: {plugin.failure}",))
-    own = [check.name for check in getattr(plugin.driver, "checks", ())]
-    wanted = frozenset(getattr(plugin.driver, "wants", ()))
-    if not own and not wanted:
+    driver = plugin.driver
+    if not getattr(driver, "checks", ()) and not getattr(driver, "wants", ()):
         return None
-    answers = [found[name] for name in own if name in found]
-    host = [found[one.name] for one in GENERAL if one.wants & wanted and one.name in found]
-    spoken = [one for one in answers if one.proviso is None]
-    missing = [one for one in spoken if one.status in (Status.ABSENT, Status.FAILURE)]
-    missing += [one for one in host if one.status is Status.FAILURE]
     return Judged(
         plugin.section,
         plugin.kind,
-        tuple(dict.fromkeys(one.fix or one.evidence for one in missing)),
-        ", ".join(one.proviso for one in answers if one.proviso) or None,
+        tuple(dict.fromkeys(one.fix or one.evidence for one in lacking(driver, found.values()))),
+        ", ".join(one.proviso for one in _own(driver, found) if one.proviso) or None,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from vsperf.analysis.summary import CaseRow
@@ -26,11 +27,13 @@ from vsperf.records.result import (
     PartialResult,
     RegimeResult,
     SearchResult,
+    heading,
 )
 from vsperf.records.run import CaseRecord
+from vsperf.records.words import meaning
 
 CaseColumn = Column[CaseRow]
-GoalColumn = Callable[[str, Kind, Callable[[GoalResult], Value]], CaseColumn]
+GoalColumn = Callable[[str, Kind, Callable[[GoalResult], Value], str], CaseColumn]
 MOST_CELLS: Final = 10_000_000
 """Of a table of cases: what each case of a stranger's record has for itself makes columns for all,
 so that cells grow with the square of the record."""
@@ -67,7 +70,12 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
             *(column for goal, told in goals.items() for column in _goal(goal, *told)),
             *(column for number in range(loads) for column in _load(number)),
             *(column for name, unit in figures for column in _figure(name, unit)),
-            Column("switch_cycles_per_frame", float, _cycles_per_frame),
+            Column(
+                "switch_cycles_per_frame",
+                float,
+                _cycles_per_frame,
+                meaning="Busy cycles of the polling threads of the switch for each frame.",
+            ),
             *_latency(),
             *(_compliance(standard) for standard in standards),
         ]
@@ -82,13 +90,15 @@ def case_columns(runs: Sequence[RunView]) -> tuple[CaseColumn, ...]:
     return columns
 
 
-def _seen(name: str, kind: Kind, of: Callable[[CaseView], Value]) -> CaseColumn:
-    return Column(name, kind, lambda row: of(row.view))
+def _seen(name: str, kind: Kind, of: Callable[[CaseView], Value], meaning: str = "") -> CaseColumn:
+    return Column(name, kind, lambda row: of(row.view), meaning=meaning)
 
 
-def _recorded(name: str, kind: Kind, of: Callable[[CaseRecord], Value]) -> CaseColumn:
+def _recorded(
+    name: str, kind: Kind, of: Callable[[CaseRecord], Value], meaning: str = ""
+) -> CaseColumn:
     """Return a column that is empty of a case that has not ended."""
-    return _seen(name, kind, lambda case: of(case.record) if case.record else None)
+    return _seen(name, kind, lambda case: of(case.record) if case.record else None, meaning)
 
 
 def _about_the_run() -> Iterator[CaseColumn]:
@@ -112,17 +122,24 @@ def _about_the_case() -> Iterator[CaseColumn]:
     yield _seen("label", str, lambda case: case.label)
     yield _seen("testcase", str, lambda case: case.testcase)
     yield _seen("tags", str, lambda case: joined(case.asked.tags))
-    yield _seen("repeat", int, lambda case: case.planned.repeat)
-    yield _seen("attempt", int, lambda case: case.attempt or None)
+    yield _seen("repeat", int, lambda case: case.planned.repeat, "Which repeat of the case it is.")
+    yield _seen("attempt", int, lambda case: case.attempt or None, "How often it was begun.")
     yield _seen("topology", str, lambda case: case.asked.text("topology", "name"))
     yield _seen("vswitch", str, lambda case: case.asked.kind("vswitch"))
     yield _seen("generator", str, lambda case: _sender(case, "generator"))
     yield _seen("program", str, lambda case: _sender(case, "program"))
     yield _seen("method", str, lambda case: case.asked.kind("search"))
-    yield _seen("frame_size_bytes", int, lambda case: case.asked.frame_bytes)
-    yield Column("mean_frame_size_bytes", float, as_specified(_mean_frame_size))
-    yield _seen("flows", int, lambda case: case.asked.flows)
-    yield _seen("directions", int, _directions)
+    yield _seen(
+        "frame_size_bytes", int, lambda case: case.asked.frame_bytes, "Size of frames with FCS."
+    )
+    yield Column(
+        "mean_frame_size_bytes",
+        float,
+        as_specified(_mean_frame_size),
+        meaning="Mean size of frames with FCS, of a mix of sizes, too.",
+    )
+    yield _seen("flows", int, lambda case: case.asked.flows, "Flows that the frames are of.")
+    yield _seen("directions", int, _directions, "Directions in which frames are sent at once.")
     yield _seen("started_at", Moment, lambda case: case.start.started_at if case.start else None)
 
 
@@ -133,33 +150,85 @@ def _about_the_outcome() -> Iterator[CaseColumn]:
     yield _recorded("limit", str, lambda record: record.limit.value if record.limit else None)
     yield _recorded("flags", str, lambda record: joined(flag.value for flag in record.flags))
     yield _recorded("warnings", str, lambda record: joined(record.warnings))
-    yield _recorded("criteria_met", int, lambda record: _criteria(record, met=True))
-    yield _recorded("criteria_missed", int, lambda record: _criteria(record, met=False))
-    yield _recorded("trials", int, lambda record: record.trials)
-    yield _recorded("measured_ns", int, lambda record: record.measured_ns)
-    yield Column("rate_fps", int, _rate)
-    yield Column("line_rate_percent", float, as_specified(_line_rate_percent))
-    yield Column("rate_l1_bps", int, as_specified(lambda row: _bps(row, 1)))
-    yield Column("rate_l2_bps", int, as_specified(lambda row: _bps(row, 2)))
+    yield _recorded(
+        "criteria_met", int, lambda record: _criteria(record, met=True), "Criteria that were met."
+    )
+    yield _recorded(
+        "criteria_missed",
+        int,
+        lambda record: _criteria(record, met=False),
+        "Criteria that were missed.",
+    )
+    yield _recorded("trials", int, lambda record: record.trials, "Trials that the answer took.")
+    yield _recorded(
+        "measured_ns", int, lambda record: record.measured_ns, "Time that all trials took."
+    )
+    yield Column(
+        "rate_fps", int, _rate, meaning="The one rate that stands for the case, per direction."
+    )
+    yield Column(
+        "line_rate_percent",
+        float,
+        as_specified(_line_rate_percent),
+        meaning="The same as a share of what the link could carry.",
+    )
+    yield Column(
+        "rate_l1_bps",
+        int,
+        as_specified(lambda row: _bps(row, 1)),
+        meaning="The same in bits of frames with preamble and gaps.",
+    )
+    yield Column(
+        "rate_l2_bps",
+        int,
+        as_specified(lambda row: _bps(row, 2)),
+        meaning="The same in bits of frames with FCS.",
+    )
 
 
 def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
-    def column(suffix: str, kind: Kind, of: Callable[[GoalResult], Value]) -> CaseColumn:
+    def column(
+        suffix: str, kind: Kind, of: Callable[[GoalResult], Value], meaning: str
+    ) -> CaseColumn:
         def found(row: CaseRow) -> Value:
             goal = next((one for one in row.goals if one.goal == name), None)
             return of(goal) if goal is not None else None
 
-        return Column(f"{slug(name)}_{suffix}", kind, found)
+        return Column(f"{slug(name)}_{suffix}", kind, found, meaning=f"{name}: {meaning}.")
 
-    yield column("loss_ratio", float, lambda goal: share(Fraction(goal.loss_ratio)))
-    yield column("lower_fps", int, lambda goal: _used(goal, "lower_fps"))
-    yield column("upper_fps", int, lambda goal: _used(goal, "upper_fps"))
-    yield column("throughput_fps", int, lambda goal: _used(goal, "throughput_fps"))
-    yield column("limit", str, lambda goal: goal.limit.value)
-    yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags))
-    yield column("clean_share", float, _clean_share)
-    yield column("clean_lower_fps", int, lambda goal: _used(goal.clean, "lower_fps"))
-    yield column("clean_upper_fps", int, lambda goal: _used(goal.clean, "upper_fps"))
+    yield column(
+        "loss_ratio",
+        float,
+        lambda goal: share(Fraction(goal.loss_ratio)),
+        "share of frames that may be lost",
+    )
+    yield column(
+        "lower_fps", int, lambda goal: _used(goal, "lower_fps"), "lower bound, per direction"
+    )
+    yield column(
+        "upper_fps", int, lambda goal: _used(goal, "upper_fps"), "upper bound, per direction"
+    )
+    yield column(
+        "throughput_fps",
+        int,
+        lambda goal: _used(goal, "throughput_fps"),
+        "frames that arrived at the lower bound, per direction",
+    )
+    yield column("limit", str, lambda goal: goal.limit.value, "what limited it")
+    yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags), "doubts")
+    yield column("clean_share", float, _clean_share, "share of the time that was clean")
+    yield column(
+        "clean_lower_fps",
+        int,
+        lambda goal: _used(goal.clean, "lower_fps"),
+        "lower bound in clean time, per direction",
+    )
+    yield column(
+        "clean_upper_fps",
+        int,
+        lambda goal: _used(goal.clean, "upper_fps"),
+        "upper bound in clean time, per direction",
+    )
     for regime in Regime if by_regime else ():
         yield from _goal_in(regime, column)
     yield from _goal_over(column) if drawn else ()
@@ -179,10 +248,22 @@ def _goal_over(column: GoalColumn) -> Iterator[CaseColumn]:
     def found(of: Callable[[Draws], Value]) -> Callable[[GoalResult], Value]:
         return lambda goal: of(goal.believed_draws) if goal.believed_draws is not None else None
 
-    yield column("draws_count", int, found(lambda draws: len(draws.told)))
-    yield column("draws_view", str, found(lambda draws: draws.view.value))
-    yield column("draws_lower_fps", int, found(lambda draws: draws.lower_fps))
-    yield column("draws_upper_fps", int, found(lambda draws: draws.upper_fps))
+    yield column(
+        "draws_count", int, found(lambda draws: len(draws.told)), "deployments that were measured"
+    )
+    yield column("draws_view", str, found(lambda draws: draws.view.value), "how they are looked at")
+    yield column(
+        "draws_lower_fps",
+        int,
+        found(lambda draws: draws.lower_fps),
+        "lower bound over deployments, per direction",
+    )
+    yield column(
+        "draws_upper_fps",
+        int,
+        found(lambda draws: draws.upper_fps),
+        "upper bound over deployments, per direction",
+    )
 
 
 def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
@@ -191,41 +272,59 @@ def _goal_in(regime: Regime, column: GoalColumn) -> Iterator[CaseColumn]:
     def found(of: Callable[[RegimeResult], Value]) -> Callable[[GoalResult], Value]:
         return lambda goal: next((of(one) for one in goal.regimes if one.regime is regime), None)
 
-    yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))))
-    yield column(f"{regime}_lower_fps", int, found(lambda one: _used(one, "lower_fps")))
-    yield column(f"{regime}_upper_fps", int, found(lambda one: _used(one, "upper_fps")))
+    bound = f"bound while the CPUs were {regime}, per direction"
+    part = f"share of the time in which the CPUs were {regime}"
+    yield column(f"{regime}_share", float, found(lambda one: share(Fraction(one.share))), part)
+    for end in ("lower", "upper"):
+        told = found(partial(_used, name=f"{end}_fps"))
+        yield column(f"{regime}_{end}_fps", int, told, f"{end} {bound}")
 
 
 def _load(number: int) -> Iterator[CaseColumn]:
-    def column(suffix: str, kind: Kind, of: Callable[[LoadResult], Value]) -> CaseColumn:
+    def column(
+        suffix: str, kind: Kind, of: Callable[[LoadResult], Value], meaning: str
+    ) -> CaseColumn:
         def found(case: CaseView) -> Value:
             loads = case.result.loads if case.result else ()
             told = number < len(loads) and (loads[number].believed or suffix in ("fps", "limit"))
             return of(loads[number]) if told else None
 
-        return _seen(f"load_{number + 1}_{suffix}", kind, found)
+        return _seen(f"load_{number + 1}_{suffix}", kind, found, f"Load {number + 1}: {meaning}.")
 
-    yield column("fps", int, lambda load: load.load_fps)
-    yield column("throughput_fps", int, lambda load: load.throughput_fps)
-    yield column("loss_ratio", float, lambda load: share(Fraction(load.worst_loss_ratio)))
-    yield column("trials", int, lambda load: load.trials)
-    yield column("passed", int, lambda load: load.passed)
-    yield column("limit", str, lambda load: load.limit.value)
+    yield column("fps", int, lambda load: load.load_fps, "what was offered, per direction")
+    yield column(
+        "throughput_fps", int, lambda load: load.throughput_fps, "what arrived, per direction"
+    )
+    yield column(
+        "loss_ratio",
+        float,
+        lambda load: share(Fraction(load.worst_loss_ratio)),
+        "share of frames that was lost, at worst",
+    )
+    yield column("trials", int, lambda load: load.trials, "trials at it")
+    yield column(
+        "passed", int, lambda load: load.passed, "trials at it that lost no more than they may"
+    )
+    yield column("limit", str, lambda load: load.limit.value, "what limited it")
 
 
 def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
-    def column(suffix: str, of: Callable[[Figure], Value]) -> CaseColumn:
+    means = (
+        f"{heading(name)}: {meaning(heading(name))}" if meaning(heading(name)) else heading(name)
+    )
+
+    def column(suffix: str, of: Callable[[Figure], Value], part: str = "") -> CaseColumn:
         def found(row: CaseRow) -> Value:
             found = (one for one in row.figures if (one.name, one.unit.value) == (name, unit))
             figure = next(found, None)
             return of(figure) if figure is not None else None
 
-        return Column(f"{slug(name)}{suffix}_{unit}", float, found)
+        return Column(f"{slug(name)}{suffix}_{unit}", float, found, meaning=f"{part}{means}")
 
     yield column("", lambda figure: _used(figure, "value"))
-    yield column("_lower", lambda figure: _used(figure, "lower"))
-    yield column("_upper", lambda figure: _used(figure, "upper"))
-    yield column("_deviation", _deviation)
+    yield column("_lower", lambda figure: _used(figure, "lower"), "Lower bound: ")
+    yield column("_upper", lambda figure: _used(figure, "upper"), "Upper bound: ")
+    yield column("_deviation", _deviation, "Standard deviation: ")
 
 
 def _deviation(figure: Figure) -> Value:
@@ -236,7 +335,12 @@ def _deviation(figure: Figure) -> Value:
 
 def _latency() -> Iterator[CaseColumn]:
     """Yield the latency at the load that stands for the case; the others are in its trials."""
-    yield Column("latency_load_fps", int, lambda row: getattr(row.middle_latency, "load_fps", None))
+    yield Column(
+        "latency_load_fps",
+        int,
+        lambda row: getattr(row.middle_latency, "load_fps", None),
+        meaning="Load at which the latency was measured, per direction.",
+    )
     yield Column(
         "latency_reference", str, lambda row: getattr(row.middle_latency, "reference", None)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
@@ -60,20 +61,29 @@ def as_specified(of: Callable[[T], Value]) -> Callable[[T], Value]:
 def latency_columns(of: Callable[[T], Latency | None]) -> Iterator[Column[T]]:
     """Yield what is said of a latency."""
 
-    def column(name: str, kind: Kind, part: Callable[[Latency], Value]) -> Column[T]:
+    def column(name: str, kind: Kind, part: Callable[[Latency], Value], meaning: str) -> Column[T]:
         def found(row: T) -> Value:
             latency = of(row)
             return part(latency) if latency else None
 
-        return Column(name, kind, found)
+        return Column(name, kind, found, meaning=meaning)
 
-    yield column("latency_frames", int, lambda found: found.summary.count)
-    yield column("latency_min_ns", int, lambda found: found.summary.minimum_ns)
-    yield column("latency_mean_ns", float, lambda found: found.summary.mean_ns)
+    yield column(
+        "latency_frames", int, lambda found: found.summary.count, "Frames whose latency is known."
+    )
+    yield column(
+        "latency_min_ns", int, lambda found: found.summary.minimum_ns, "Least latency of a frame."
+    )
+    yield column(
+        "latency_mean_ns", float, lambda found: found.summary.mean_ns, "Mean latency of frames."
+    )
     for one in EXPORTED:
         name = f"latency_p{one:g}_ns".replace(".", "_")
-        yield column(name, int, partial(_percentile, one))
-    yield column("latency_max_ns", int, lambda found: found.summary.maximum_ns)
+        told = f"Latency that {one:g} % of the frames did not exceed."
+        yield column(name, int, partial(_percentile, one), told)
+    yield column(
+        "latency_max_ns", int, lambda found: found.summary.maximum_ns, "Most latency of a frame."
+    )
 
 
 def _percentile(one: float, latency: Latency) -> Value:
@@ -122,7 +132,7 @@ def share(ratio: Fraction | None) -> float | None:
 def unique(columns: Sequence[Column[T]]) -> tuple[Column[T], ...]:
     """Return columns of which no two have one name, as those of labels `a.b` and `a_b` had."""
     names = FreeNames()
-    return tuple(Column(names.free(one.name), one.kind, one.of) for one in columns)
+    return tuple(replace(one, name=names.free(one.name)) for one in columns)
 
 
 class FreeNames:

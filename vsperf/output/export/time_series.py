@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, ClassVar, Final, TypeVar
 
@@ -24,6 +25,23 @@ CONTINUED: Final = frozenset({"testcase", "testbed", "preset", "simulated"})
 """What of them is the same in the next run of a case."""
 REPEAT: Final = "repeat"
 PREFIX: Final = "vsperf_case"
+OF_EACH_CASE: Final = {
+    f"{PREFIX}_info": "What is no number of a case, as labels.",
+    f"{PREFIX}_over_seconds": "When the case was over, in seconds since 1970.",
+}
+BASE_UNITS: Final[Mapping[str, tuple[str, int]]] = {
+    "_ns": ("_seconds", 1_000_000_000),
+    "_percent": ("_ratio", 100),
+    "_ppm": ("_ratio", 1_000_000),
+    "_share": ("_ratio", 1),
+    "_ratio": ("_ratio", 1),
+    "_fps": ("_frames_per_second", 1),
+    "_bps": ("_bits_per_second", 1),
+    # Prometheus keeps this ending for histograms: what is counted has its name without.
+    "_count": ("", 1),
+}
+"""How names of columns end → how those of metrics do, and how many parts of the one make the other;
+a ratio that is called so is told once."""
 MOST: Final = 2**63 - 1
 """Integers of lines have 64 bits; what is more is no field."""
 EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -32,14 +50,14 @@ WORDS: Final = frozenset({"outcome", "limit", "flags", "purpose", "valid", "stan
 
 
 class OpenMetrics(Format):
-    """Units are in the names, as in the tables; `vsperf_case_info` has what is no number."""
+    """Units are in the names, those of Prometheus; `vsperf_case_info` has what is no number."""
 
     summary = "metrics of each case as text, for Prometheus and what reads the same"
     tables: ClassVar[Mapping[str, str]] = {"metrics": "vsperf.openmetrics"}
 
     def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
         """Write family after family; what one case adds to each is all that is held of it."""
-        columns = metrics(case_columns(runs))
+        columns = in_base_units(metrics(case_columns(runs)))
         families: dict[str, list[str]] = {column.name: [] for column in columns}
         infos: list[str] = []
         for view in watch(all_cases(runs)):
@@ -54,9 +72,9 @@ class OpenMetrics(Format):
         output = outputs["metrics"]
         text_of(output, f"# TYPE {PREFIX} info\n# HELP {PREFIX} What was measured.\n")
         text_of(output, "".join(infos))
-        for name, lines in families.items():
-            if lines:
-                text_of(output, f"# TYPE {PREFIX}_{name} gauge\n")
+        for column in columns:
+            if lines := families[column.name]:
+                text_of(output, _head(f"{PREFIX}_{column.name}", column.meaning))
                 text_of(output, "".join(lines))
         text_of(output, "# EOF\n")
 
@@ -73,7 +91,8 @@ class PrometheusText(Format):
 
     def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
         """Write family after family, each once: of cases with one name the newest counts."""
-        columns = [one for one in metrics(case_columns(runs)) if one.name != REPEAT]
+        found = in_base_units(metrics(case_columns(runs)))
+        columns = [one for one in found if one.name != REPEAT]
         newest: dict[str, tuple[datetime, str, tuple[tuple[str, Value], ...]]] = {}
         for view in watch(all_cases(runs)):
             moment, series = moment_of(view), _labels(_continued(view))
@@ -82,9 +101,40 @@ class PrometheusText(Format):
             info = _labels({**telling(view), **_info(view)})
             newest[series] = (moment, info, tuple(values(columns, CaseRow.of(view))))
         output = outputs["metrics"]
+        meanings = {f"{PREFIX}_{one.name}": one.meaning for one in columns} | OF_EACH_CASE
         for name, lines in _families(newest).items():
-            text_of(output, f"# TYPE {name} gauge\n")
+            text_of(output, _head(name, meanings[name]))
             text_of(output, "".join(lines))
+
+
+def _head(name: str, meaning: str) -> str:
+    """Return the lines above the samples of a family: what they are, and their type."""
+    text = printable(meaning).replace("\\", "\\\\").replace("\n", " ").replace('"', "'")
+    return f"# HELP {name} {text}\n# TYPE {name} gauge\n"
+
+
+def in_base_units(columns: Iterable[Column[T]]) -> tuple[Column[T], ...]:
+    """Return columns in the units that Prometheus has, and by names that end with these."""
+    names, found = FreeNames(), list[Column[T]]()
+    for one in columns:
+        stem, ending = one.name, ""
+        parts = 1
+        for shown, (base, many) in BASE_UNITS.items():
+            if one.name.endswith(shown):
+                stem, ending, parts = one.name.removesuffix(shown), base, many
+                break
+        name = names.free(stem if ending and stem.endswith(ending) else f"{stem}{ending}")
+        scaled = one if parts == 1 else replace(one, kind=float, of=_divided(one, parts))
+        found.append(replace(scaled, name=name))
+    return tuple(found)
+
+
+def _divided(column: Column[T], parts: int) -> Callable[[T], Value]:
+    def found(row: T) -> Value:
+        value = column.value(row)
+        return value / parts if isinstance(value, int | float) else None
+
+    return found
 
 
 def _families(

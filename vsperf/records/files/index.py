@@ -27,6 +27,7 @@ from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked, resolve, run_folders
 from vsperf.records.files.query import CaseEntry, Filter, RunEntry, find_cases, find_runs
 from vsperf.records.files.reader import parse_lines, refuse_other_versions
+from vsperf.records.files.took import Took
 from vsperf.records.host import calibration_in, place_of, refuted
 from vsperf.records.run import (
     LINE,
@@ -52,7 +53,8 @@ CREATE TABLE runs (
     run TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime_ns INTEGER,
     read_bytes INTEGER, read_lines INTEGER, read_crc INTEGER, problem TEXT,
     started_at TEXT, testbed TEXT, preset TEXT, simulated INTEGER, vsperf_version TEXT,
-    cases INTEGER, exit_code INTEGER, labels TEXT, begun TEXT, seen TEXT, took_s REAL
+    cases INTEGER, exit_code INTEGER, labels TEXT,
+    begun TEXT, seen TEXT, before_s REAL, took_s REAL
 ) WITHOUT ROWID;
 CREATE TABLE cases (
     run TEXT, key TEXT, position INTEGER, id TEXT, label TEXT, testcase TEXT, tags TEXT,
@@ -62,9 +64,8 @@ CREATE TABLE cases (
 ) WITHOUT ROWID;
 """
 """An attempt of 0 is none yet. What is refuted counts as not finished: by a cap of the generator
-that was found in the same place. A run took from `begun` to `seen`, and `took_s` before it was
-resumed."""
-SECONDS = "(julianday(seen) - julianday(begun)) * 86400"
+that was found in the same place. `begun`, `seen` and `before_s` are a run's `Took`, for lines that
+are still to come, and `took_s` is what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +162,20 @@ class _Rows:
         self._attempts: dict[str, int] = dict(
             database.execute("SELECT key, attempt FROM cases WHERE run = ?", (run,))
         )
+        known = database.execute(
+            "SELECT begun, seen, before_s FROM runs WHERE run = ? AND begun IS NOT NULL", (run,)
+        ).fetchone()
+        self._took = Took(*known) if known else None
 
     def add(self, parsed: Iterable[Line]) -> None:
         """Add lines in the order in which they stand in the file."""
         for line in parsed:
             self._add(line)
+        if (took := self._took) is not None:
+            self._database.execute(
+                "UPDATE runs SET begun = ?, seen = ?, before_s = ?, took_s = ? WHERE run = ?",
+                (took.begun, took.seen, took.before_s, took.seconds, self._run),
+            )
 
     def _add(self, line: Line) -> None:
         match line:
@@ -189,8 +199,7 @@ class _Rows:
     def _header(self, header: RunHeader) -> None:
         self._database.execute(
             "UPDATE runs SET started_at = ?, testbed = ?, preset = ?, simulated = ?, "
-            "vsperf_version = ?, cases = ?, labels = ?, begun = ?, seen = ?, took_s = 0 "
-            "WHERE run = ?",
+            "vsperf_version = ?, cases = ?, labels = ? WHERE run = ?",
             (
                 header.started_at,
                 header.testbed,
@@ -199,11 +208,10 @@ class _Rows:
                 header.vsperf_version,
                 len(header.cases),
                 json.dumps(header.labels),
-                header.started_at,
-                header.started_at,
                 self._run,
             ),
         )
+        self._took = Took.since(header.started_at)
         for position, case in enumerate(header.cases, start=1):
             self._attempts[case.key] = 0
             _insert(self._database, "cases", _case_values(self._run, position, case))
@@ -228,14 +236,12 @@ class _Rows:
         )
 
     def _seen(self, moment: str) -> None:
-        self._database.execute("UPDATE runs SET seen = ? WHERE run = ?", (moment, self._run))
+        if self._took is not None:
+            self._took.seen = moment
 
     def _resume(self, moment: str) -> None:
-        """Count what it took so far; what lies between is no time of the run."""
-        self._database.execute(
-            f"UPDATE runs SET took_s = took_s + {SECONDS}, begun = ?, seen = ? WHERE run = ?",  # noqa: S608
-            (moment, moment, self._run),
-        )
+        if self._took is not None:
+            self._took.resume(moment)
 
     def _end_run(self, exit_code: int | None) -> None:
         self._database.execute(
@@ -275,7 +281,7 @@ __all__ = ["BrokenRun", "CaseEntry", "Filter", "Index", "RunEntry"]
 INDEX = "index.sqlite"
 SCRATCH = f".{INDEX}."
 """What the names begin with under which an index is written before it takes its place."""
-LAYOUT = 6
+LAYOUT = 7
 """Raised when the tables change; an index of another layout is made anew."""
 SEED = LAYOUT * 1000 + SCHEMA_VERSION
 """What the checksum begins with: that of another version of vsperf does not fit."""

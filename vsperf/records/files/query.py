@@ -95,8 +95,7 @@ class RunEntry:
     labels: dict[str, str]
     """What the user called it."""
     took_s: float | None
-    """From its begin to its end, or to the last case that was stored; without the time between an
-    interruption and its resumption. None where its lines do not say."""
+    """As `Took` has it; None where its lines do not say."""
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "folder": str(self.folder), "state": self.state.value}
@@ -181,7 +180,7 @@ def find_runs(database: sqlite3.Connection, results: Path, wanted: Filter) -> It
     rows = database.execute(
         "SELECT r.run, r.started_at, r.testbed, r.preset, r.simulated, r.vsperf_version, "  # noqa: S608
         "r.cases, r.exit_code, r.labels, "
-        "r.took_s + (julianday(r.seen) - julianday(r.begun)) * 86400 AS took_s, "
+        "r.took_s, "
         "(SELECT json_group_array(outcome) FROM cases "
         "WHERE run = r.run AND outcome IS NOT NULL AND refuted IS NULL) AS outcomes "
         f"FROM runs r LEFT JOIN cases c USING (run) WHERE {where} "

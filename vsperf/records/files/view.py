@@ -24,6 +24,7 @@ from vsperf.records.exchange import Exchange
 from vsperf.records.files import lines
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.files.reader import Order, RunState, contradiction, parse_lines, read_header
+from vsperf.records.files.took import Took
 from vsperf.records.host import Calibration, calibration_in, place_of, refuted
 from vsperf.records.meaning import ETHERNET_SIZES
 from vsperf.records.result import Compliance, Level, SearchResult, Standard, died_before
@@ -135,6 +136,8 @@ class RecordFile:
     end: RunEnd | None = None
     torn: bool = False
     """Whether the last line was cut off; nothing of it is counted."""
+    stretches: list[Place | None] = field(default_factory=lambda: [None])
+    """Of the begin and each resumption the last line behind it that says when it was."""
     refuted: dict[str, str] = field(default_factory=dict)
     """By key, why the answer of a case does not stand: it went by a cap that others refute."""
     unmeasured: dict[Sisters, tuple[int, ...]] = field(default_factory=dict)
@@ -171,6 +174,20 @@ class RecordFile:
                 sizes[size] = sizes.get(size, False) or told
         for sisters, sizes in planned.items():
             yield sisters, tuple(sorted(size for size, told in sizes.items() if not told))
+
+    @property
+    def took_s(self) -> float | None:
+        """How long the run took so far."""
+        took = Took.since(self.header.started_at)
+        for number, last in enumerate(self.stretches):
+            if number:
+                took.resume(self.resumes[number - 1].resumed_at)
+            match self._at(last):
+                case CaseStart() as line:
+                    took.seen = line.started_at
+                case CaseRecord() | RunEnd() as line:
+                    took.seen = line.finished_at
+        return took.seconds
 
     def start_of(self, key: str) -> CaseStart | None:
         """Read how the last attempt at a case began."""
@@ -225,12 +242,15 @@ class RecordFile:
             )
 
     def _line(self, place: Place | None, kind: type[L]) -> L | None:
+        line = self._at(place)
+        return line if isinstance(line, kind) else None
+
+    def _at(self, place: Place | None) -> Line | None:
         if place is None:
             return None
         with lines.opened(self.path) as found:
             content = found.between(place.begin, place.end)
-            line = next(parse_lines(self.path, content, place.number), None)
-        return line if isinstance(line, kind) else None
+            return next(parse_lines(self.path, content, place.number), None)
 
     def _inside(self, key: str, wanted: str, kind: type[L]) -> Iterator[L]:
         with lines.opened(self.path) as found:
@@ -250,6 +270,8 @@ class RecordFile:
             return
         running = order.see(place.number, kind, key)
         span = self.spans[key]
+        if kind in ("case-start", "case"):
+            self.stretches[-1] = place
         match kind:
             case "case-start":
                 span.begin(place)
@@ -272,8 +294,10 @@ class RecordFile:
             match line:
                 case RunResume():
                     self.resumes.append(line)
+                    self.stretches.append(None)
                     self.end = None
                 case RunEnd():
+                    self.stretches[-1] = place
                     self.end = line
                 case _:
                     raise contradiction(self.path, place.number, "a second header")
@@ -484,6 +508,11 @@ class RunView:
     def labels(self) -> Mapping[str, str]:
         """What the user called the run, such as a git revision."""
         return self.header.labels
+
+    @property
+    def took_s(self) -> float | None:
+        """How long it took so far; None where its lines do not say."""
+        return self.file.took_s if self.file is not None else None
 
     def cases(self) -> Iterator[CaseView]:
         """Yield its cases in planned order, those that never began too."""

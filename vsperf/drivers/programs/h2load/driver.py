@@ -36,7 +36,7 @@ from vsperf.trust.plain_json import MOST_COUNTED
 
 H2LOAD = PackagedProgram(
     "h2load",
-    "apt-get install nghttp2-client nginx",
+    "apt-get install nghttp2-client",
     "--version",
     r"h2load nghttp2/(\d+(?:\.\d+)+)",
 )

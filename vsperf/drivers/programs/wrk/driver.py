@@ -30,7 +30,7 @@ from vsperf.quantities.units import NANOSECONDS
 
 WRK = PackagedProgram(
     "wrk",
-    "apt-get install wrk nginx",
+    "apt-get install wrk",
     "-v",
     r"(?s)wrk (?:[a-z]+/)?(\d+(?:\.\d+)+)(?!.*--rate)",  # wrk2 calls itself wrk, too
 )

@@ -34,7 +34,7 @@ from vsperf.quantities.units import NANOSECONDS
 
 WRK2 = PackagedProgram(
     "wrk2",
-    "build it (github.com/giltene/wrk2), and apt-get install nginx",
+    "build it (github.com/giltene/wrk2)",
     "-v",
     # It calls itself wrk, with whichever version it was built from, and has a setting of its own.
     r"(?s)wrk (?:[a-z]+/)? ?(\S+) .*--rate",
