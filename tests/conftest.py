@@ -360,6 +360,12 @@ def _reason(report: pytest.TestReport) -> str:
     return str(words).removeprefix("Skipped: ")
 
 
+@pytest.fixture(autouse=True)
+def _no_width_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print as into a pipe whoever runs the tests: a worker of xdist has $COLUMNS."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _module_alone_on_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
     """Keep the machine between the tests of a module that all need it: they may share what runs."""

@@ -544,7 +544,7 @@ class _Maker:
         """Start it, and wait until it listens: it answers later, when it has its ports."""
         for file in (PID_FILE, *self.design.sockets):  # DPDK does not listen where something is
             Path(self.workspace.fill(file)).unlink(missing_ok=True)
-        listens = Path(self.workspace.fill(IPC_SOCKET))
+        listens = Path(self.workspace.fill(self.design.sockets[0]))
         argv = self.design.command(self.programs.daemon)
         return self.stack.enter_context(
             managed(

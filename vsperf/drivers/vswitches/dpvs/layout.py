@@ -214,9 +214,12 @@ class Design:
 
     @property
     def sockets(self) -> tuple[str, ...]:
-        """Those at which it listens, which may not be there before; not filled in."""
+        """Those at which it listens, which may not be there before; not filled in.
+
+        They come in this order: it is asked only when somebody has called at each port.
+        """
         own = (vhost_socket(port.place) for port in self.ports if port.kind == "socket")
-        return (IPC_SOCKET, *own)
+        return (*own, IPC_SOCKET)
 
     @property
     def cpus(self) -> tuple[int, ...]:
