@@ -30,7 +30,7 @@ FEW = (
     "--set=generator.hugepages=false",
     "--set=search.duration=2s",
     "--set=search.resolution=50%",
-    "--set=search.max_rate=500",
+    "--set=search.max_rate=1000",
     "--set=trial.stretch_tolerance=100%",
 )
 

@@ -146,8 +146,9 @@ CONNECTION_BYTES = 832
 """Of an entry, with what the pool has beside it; and of what finds it from another worker."""
 PORT_BYTES = 48
 """Of a port that an address of DPVS may be given for a connection."""
-WORKER_MB, OTHER_MB = 96, 512
-"""For tables of a worker; and for pools that it makes whatever it is told."""
+WORKER_MB, OTHER_MB = 160, 512
+"""For tables of a worker; and for pools that it makes whatever it is told. Version 1.10.2 took some
+140 for each worker; with less it begins, and has no room for addresses."""
 Command = tuple[str, ...]
 Kind = Literal["pci", "vdev", "tap", "socket"]
 """Of ports: the first two are those that a testbed names."""
