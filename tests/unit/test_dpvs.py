@@ -155,8 +155,8 @@ def test_in_shared_memory_it_is_the_guests_side_and_has_the_address_that_is_call
     assert first.endswith(f"server=1,queue_size=1024,mac={servers_of(case).mac}")
     assert second.endswith(f"mac={clients_of(case).mac}")
     assert [shown(one) for one in design(case).sockets] == [
-        *("RUN/dpvs.ipc", "RUN/phy0.sock", "RUN/phy1.sock")
-    ]
+        *("RUN/phy0.sock", "RUN/phy1.sock", "RUN/dpvs.ipc")
+    ], "it listens there only when somebody has called at both"
     assert "nsenter" not in design(case).command("dpvs")
 
 
