@@ -59,6 +59,10 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
 collect_ignore = ["outside"]
 """A package of its own, whose tests run where it is installed (`test_tutorial.py`)."""
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
+"""Print as into a pipe, whoever runs the tests. Readline, which pytest loads, puts it there behind
+Python's back, and so workers of xdist have it."""
 settings.register_profile("vsperf", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -358,12 +362,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _reason(report: pytest.TestReport) -> str:
     words = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
     return str(words).removeprefix("Skipped: ")
-
-
-@pytest.fixture(autouse=True)
-def _no_width_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Print as into a pipe whoever runs the tests: a worker of xdist has $COLUMNS."""
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -96,7 +96,7 @@ def run(
     keep = {"LANG", "LC_ALL", "TMPDIR", "PIP_TARGET", "PYTHONPATH"}
     environ = {key: value for key, value in os.environ.items() if key in keep}
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ |= {"PATH": programs, "HOME": str(folder), "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
+    environ |= {"PATH": programs, "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     environ |= {"VSPERF_RUNTIME": os.environ["VSPERF_RUNTIME"], "VSPERF_ANYWAY": "1"}
     return subprocess.run(
         ["bash", "-c", f"(exit {code})\n{command}"],
