@@ -23,6 +23,7 @@ from reread_verdicts import (
     verdicts_of,
 )
 from search_models import lossy, trial, way
+from slot_samples import in_slots
 
 from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.units import NANOSECONDS
@@ -120,6 +121,17 @@ def test_what_too_little_time_speaks_for_counts_where_the_time_ended_alone() -> 
     assert against(flags=(Flag.OUT_OF_BUDGET,)) == []
 
 
+def test_where_the_time_ended_a_load_that_failed_in_unclean_time_limits_nothing() -> None:
+    """Nor does the budget: more time of that kind would have told no more."""
+    failing = in_slots(2_000, 60 * NANOSECONDS, 1_000, gaps=9_000, lost_in_gaps=9, own_loss=0)
+    changes: dict[str, Any] = {"flags": (Flag.OUT_OF_BUDGET,), "reason": "the time ended"}
+    by_budget = told(FOUND, MADE[0], failing, limit=Limit.BUDGET, **changes)
+    assert len(by_budget) == 1
+    assert by_budget[0].startswith("limit printed budget, by its trials ")
+    assert told(FOUND, MADE[0], failing, limit=Limit.UNKNOWN, **changes) == []
+    assert told(FOUND, limit=Limit.BUDGET, **changes) == []
+
+
 # Standards and outcomes, by what else a record says.
 
 
@@ -166,6 +178,10 @@ def test_an_outcome_is_what_criteria_come_to() -> None:
     ]
     assert list(outcome_differs(case_record("one", limit=Limit.HOST))) == [
         "limit of the case host, of its first answer dut"
+    ]
+    unknown = SearchResult(goals=(FOUND.model_copy(update={"limit": Limit.UNKNOWN}),))
+    assert list(outcome_differs(case_record("one", result=unknown, limit=Limit.UNKNOWN))) == [
+        "PASS, and nobody can tell what limited an answer"
     ]
     invalid = goal_result().model_copy(update={"flags": (Flag.RX_EXCEEDS_TX,)})
     result = SearchResult(goals=(invalid,))

@@ -18,6 +18,7 @@ from MLRsearch.target_spec import TargetSpec
 from MLRsearch.target_stat import TargetStat
 from MLRsearch.trial_measurement import MeasurementResult
 from search_models import LINE_RATE, LOADS, lossy, trial, way
+from slot_samples import in_slots
 
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
@@ -298,6 +299,35 @@ def test_the_budget_does_not_make_an_upper_bound_of_what_was_not_sent() -> None:
     trials = [lossy(1000, 1), _short(10**6, unsent=1000)]
     found = _answer(trials, replace(_question(), complete=False))
     assert (found.limit, found.upper_fps) == (Limit.BUDGET, None)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_short_time_that_was_not_clean_either_bounds_nothing(late: bool) -> None:
+    """Whether the generator was late at the load that failed, or the switch lost at it."""
+    failing = in_slots(990_000, ONE, LINE_RATE, gaps=90, lost_in_gaps=7, own_loss=0)
+    if late:
+        (one,) = failing.directions
+        less = {"sent_frames": one.sent_frames - 7, "received_frames": one.sent_frames - 7}
+        failing = failing.model_copy(
+            update={"directions": (one.model_copy(update=less),), "flags": (Flag.SHORT_OFFER,)}
+        )
+        assert failing.slots is not None
+        sent = {"sent_frames": (one.sent_frames - 7,), "received_frames": (one.sent_frames - 7,)}
+        failing = failing.model_copy(update={"slots": failing.slots.model_copy(update=sent)})
+    found = _answer([lossy(1000, 1), failing], replace(_question(), complete=False))
+    assert found.limit is Limit.UNKNOWN
+    assert found.reason.startswith(
+        "at 990.0 kfps only 0% of the time was clean: whose loss it was nobody can tell; "
+        "the time ended before the interval was narrow enough; below 990.0 kfps: 0 of 1 passed"
+    )
+    assert found.flags == (Flag.OUT_OF_BUDGET,)
+    assert found.cut_short
+
+
+def test_short_time_that_was_clean_is_cut_short_and_nothing_else() -> None:
+    failing = in_slots(990_000, ONE, LINE_RATE, gaps=10, lost_in_gaps=7, own_loss=9)
+    found = _answer([lossy(1000, 1), failing], replace(_question(), complete=False))
+    assert (found.limit, found.cut_short) == (Limit.BUDGET, True)
 
 
 def test_an_upper_bound_that_passed_in_a_repeat_is_no_limit() -> None:

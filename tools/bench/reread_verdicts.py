@@ -154,7 +154,7 @@ class Read:
         printed, allowed = self.printed, self.goal.allowed
         found: set[Limit] = set()
         if not self.result.complete or Flag.OUT_OF_BUDGET in printed.flags:
-            found.add(Limit.BUDGET)
+            found.add(Limit.UNKNOWN if self._spoiled(upper) else Limit.BUDGET)
         if upper is None:
             open_still = lower is None or any(one.load_fps > lower for one in self.trials)
             found |= {Limit.UNKNOWN} if open_still else open_ended(lower or 0, self.around)
@@ -168,6 +168,13 @@ class Read:
             found.add(Limit.HOST)
         near = self.around.cap_fps is not None and (lower or 0) >= NEAR_CAP * self.around.cap_fps
         return found | {whose(own, allowed, self.trials, self.around, near=near)}
+
+    def _spoiled(self, upper: int | None) -> bool:
+        """Whether most of the time in which a load failed was not clean."""
+        there = [one for one in self.trials if one.load_fps == upper]
+        failing = [one for one in there if as_it_is(one).fails(self.goal.allowed, own=False)]
+        share = clean_share(failing, silent=silent_too(self.trials))
+        return share is not None and 2 * share < 1
 
     def _is_generators(self, upper: int) -> bool:
         there = [as_it_is(one) for one in self.trials if one.load_fps == upper]
@@ -512,6 +519,10 @@ def outcome_differs(record: CaseRecord) -> Iterator[str]:
     invalid = not all(stands(one.flags) for one in single)
     if record.outcome is Outcome.PASS and (invalid or not all(met)):
         yield "PASS, and a criterion or an answer is not"
+    if record.outcome is Outcome.PASS and any(
+        one.limit is Limit.UNKNOWN and Flag.CONSTANT_LOSS not in one.flags for one in answered
+    ):
+        yield "PASS, and nobody can tell what limited an answer"
     if record.outcome is Outcome.FAIL and False not in met:
         yield "FAIL, and no criterion was missed"
 

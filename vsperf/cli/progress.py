@@ -52,7 +52,7 @@ from vsperf.records.connections import ConnectionTrial
 from vsperf.records.exchange import Exchange
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import DIED
-from vsperf.records.result import Limit, amount
+from vsperf.records.result import amount
 from vsperf.records.trial import Trial
 from vsperf.records.turn_ratios import changes_in
 from vsperf.records.turns import Role, Round
@@ -521,7 +521,6 @@ def goal_lines(case: Case, loads: Loads, trials: Sequence[Trial]) -> tuple[str, 
     if not isinstance(method, Throughput):
         return ()
     return tuple(
-        f"{goal.goal} {interval(goal)}"
-        + (", still searching" if goal.limit is Limit.BUDGET else "")
+        f"{goal.goal} {interval(goal)}" + (", still searching" if goal.cut_short else "")
         for goal in method.so_far(loads, trials)
     )

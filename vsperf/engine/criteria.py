@@ -73,7 +73,7 @@ def _check(
         return _check_figure(expected, spec, figure)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
     check = _check_goal(expected, spec, goal, result.round_trips_ns)
-    if goal is None or check.met is not False or goal.limit is not Limit.BUDGET or goal.draws:
+    if goal is None or check.met is not False or not goal.cut_short or goal.draws:
         return check
     # Had there been more time, the search itself would have said whose loss it was.
     elsewhere = not_the_switchs(goal, trials)
@@ -294,10 +294,10 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
             return Check(criterion=criterion, met=None, found=untold + _by_regime(goal))
         return Check(criterion=criterion, met=False, found=found)
-    if (goal.lower_fps or 0) >= least and goal.limit is not Limit.BUDGET:
+    if (goal.lower_fps or 0) >= least and not goal.cut_short:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
-        why = "the time ended" if goal.limit is Limit.BUDGET else "the interval is too wide"
+        why = "the time ended" if goal.cut_short else "the interval is too wide"
         upper = human_fps(goal.upper_fps, End.UPPER)
         between = found if goal.lower_fps is None else f"between {found} and {upper}"
         found = f"{between}: {why} to tell"

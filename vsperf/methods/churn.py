@@ -16,7 +16,7 @@ from vsperf.methods.prerequisite import TIME_OVER, WithThroughput, unanswered, w
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Severity, worst
-from vsperf.records.result import Axis, Curve, Figure, GoalResult, Limit, SearchResult
+from vsperf.records.result import Axis, Curve, Figure, GoalResult, SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 
@@ -88,7 +88,7 @@ class RuleChurn(WithThroughput):
             figures=tuple(_kept(one, quiet.fps) for one in found[-1:]),
             curves=(_drawn(found, quiet.fps),),
             complete=len(found) == len(self.rules_per_second)
-            and all(one.goal.limit is not Limit.BUDGET for one in found),
+            and not any(one.goal.cut_short for one in found),
         )
 
 

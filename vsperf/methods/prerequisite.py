@@ -233,7 +233,7 @@ def unanswered(
     number is the answer.
     """
     goal = reference.goal
-    in_time = reason != TIME_OVER and (goal is None or goal.limit is not Limit.BUDGET)
+    in_time = reason != TIME_OVER and (goal is None or not goal.cut_short)
     figure = Figure(name=name, unit=unit, value=None, reason=reason, at=at, limit=limit)
     return SearchResult(goals=reference.goals, figures=(figure,), complete=in_time)
 

@@ -75,7 +75,7 @@ class Throughput(WithinRange):
     def so_far(self, loads: base.Loads, trials: Sequence[Trial]) -> tuple[GoalResult, ...]:
         """Return where each goal stands while it is searched for, by the rules of its answer.
 
-        One that is not there yet has the limit `budget`, as if the time were over.
+        One that is not there yet is cut short, as if the time were over.
         """
         known = [one for one in trials if one.valid and one.purpose in COUNTED]
         return tuple(

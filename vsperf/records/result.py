@@ -321,6 +321,12 @@ class GoalResult(Record):
         return None if own and worst(self.flags) is Severity.INVALID else self.draws
 
     @property
+    def cut_short(self) -> bool:
+        """Whether the time ended before the search for it did; then nobody may know the limit."""
+        untold = self.limit is Limit.UNKNOWN and Flag.OUT_OF_BUDGET in self.flags
+        return untold or self.limit is Limit.BUDGET
+
+    @property
     def irregular(self) -> str | None:
         """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
         if self.lower_fps is None:

@@ -134,7 +134,7 @@ class Agreement:
             if goal.upper_fps is not None:
                 flags = goal.flags
                 stood = False if Flag.UPPER_NOT_REPRODUCED in flags else None
-                found = stood, goal.limit is not Limit.BUDGET and Flag.OUT_OF_BUDGET in flags
+                found = stood, not goal.cut_short and Flag.OUT_OF_BUDGET in flags
                 self.verified[goal.goal, goal.upper_fps] = found
 
     def reach(self) -> SearchResult:

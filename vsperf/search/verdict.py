@@ -1,9 +1,9 @@
 """From trials to the answer of a goal: the interval, what limits it, and what speaks against it.
 
 All searches end here, so a bound and a limit mean the same whichever method found them. The chain
-of questions is the order of `_limit`: was the lowest load passed, is there an upper bound, was it
-the switch that failed there, did a repeat confirm it, did the time suffice. What trials
-say against an answer is asked by one function each, and all is pure.
+of questions is the order of `_limit`: did the time suffice, and was it clean where it did not, was
+the lowest load passed, is there an upper bound, did a repeat confirm it, was it the switch that
+failed there. What trials say against an answer is asked by one function each, and all is pure.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ LESS = Fraction(1, 1000)
 """From this share on a trial forwarded less than what had passed: more than counting is off by."""
 FEW_TRIALS = 2
 """From so many trials of each length on their difference is no accident."""
+NOBODYS = "whose loss it was nobody can tell"
 ALIKE_LOADS = 3
 """On so many loads a loss must be the same to be called constant, the highest being at least"""
 ALIKE_SPAN = 2
@@ -213,9 +214,11 @@ def _undecided(question: Question, bounds: Bounds) -> bool:
 def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -> tuple[Limit, str]:
     """Return what limits the result, with one sentence on it."""
     rule, upper = question.rule, bounds.upper
-    reached = finished(question, bounds) and not question.provisional
-    if not reached and not question.complete:
-        return Limit.BUDGET, _ended_early(question, groups, bounds)
+    if _out_of_time(question, bounds):
+        early = _ended_early(question, groups, bounds)
+        # Time that was short and not clean either bounds nothing, whoever was late or lost in it.
+        unclean = None if upper is None else _mostly_unclean(rule, groups, upper)
+        return (Limit.UNKNOWN, f"{unclean}; {early}") if unclean else (Limit.BUDGET, early)
     if upper is None:
         return _unbounded(question, groups, bounds)
     if short:
@@ -224,6 +227,21 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     if doubt is not None:
         return Limit.UNKNOWN, doubt
     return _lossy(question, groups, bounds, upper)
+
+
+def _out_of_time(question: Question, bounds: Bounds) -> bool:
+    """Whether the time ended before the interval was what the goal asks for."""
+    reached = finished(question, bounds) and not question.provisional
+    return not reached and not question.complete
+
+
+def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
+    """Say so if less than half of the time was clean in the trials that make an upper bound."""
+    silent = kept_silent([trial for group in groups.values() for trial in group])
+    share = clean_share(in_clean_time(x, silent) for x in lossy_trials(rule, groups[upper]))
+    if share is None or share >= LEAST:
+        return None
+    return f"{_little(share, human_fps(upper, End.UPPER))}: {NOBODYS}"
 
 
 def not_the_switchs(goal: GoalResult, trials: Sequence[Trial]) -> str | None:
@@ -433,7 +451,8 @@ def _flags(
     rule, lowest = question.rule, question.loads.minimum
     ceiling = bounds.upper if bounds.upper is not None else question.loads.maximum
     in_question = [trial for trial in trials if trial.load_fps <= ceiling]
-    at_minimum = bounds.lower is None and bounds.upper == lowest and limit is not Limit.BUDGET
+    ended = _out_of_time(question, bounds)
+    at_minimum = bounds.lower is None and bounds.upper == lowest and not ended
     said = {
         Flag.UPPER_NOT_REPRODUCED: question.verified is False,
         Flag.LOSS_INVERSION: bounds.inverted,
@@ -443,7 +462,7 @@ def _flags(
         Flag.SPORADIC_LOSS: limit is Limit.DUT and sporadic(rule, trials, bounds),
         Flag.FORWARDS_LESS: limit is Limit.DUT and forwards_less(rule, trials, bounds),
         Flag.BUFFERED: bounds.lower is not None and buffered(rule, trials, bounds.lower),
-        Flag.OUT_OF_BUDGET: limit is Limit.BUDGET or question.unverified,
+        Flag.OUT_OF_BUDGET: ended or question.unverified,
         Flag.AT_MINIMUM: at_minimum,
         Flag.AS_NO_LOSS: bounds.lower is not None and as_no_loss(rule, trials, bounds.lower),
     }
@@ -452,6 +471,10 @@ def _flags(
 
 def _loss(trial: Trial) -> Fraction:
     return trial.loss_ratio
+
+
+def _little(share: Fraction, where: str) -> str:
+    return f"at {where} only {percent(share)} of the time was clean"
 
 
 def told_by_stalls(
@@ -472,9 +495,9 @@ def told_by_stalls(
         return None
     fail = [failed_in_switch(one, loss_ratio) for one in left]
     if share < LEAST:
-        little = f"at {where} only {percent(share)} of the time was clean"
+        little = _little(share, where)
         if any(fail) or len(left) < len(own):
-            return Limit.UNKNOWN, f"{little}: whose loss it was nobody can tell"
+            return Limit.UNKNOWN, f"{little}: {NOBODYS}"
         return Limit.HOST, f"{little}, and no trial would have failed in that"
     told = [not fails for one, fails in zip(left, fail, strict=True) if one.enough]
     if len(left) < len(own) or not told or not all(told):
