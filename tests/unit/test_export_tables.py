@@ -289,6 +289,37 @@ def test_a_number_that_is_not_used_is_in_no_table(tmp_path: Path) -> None:
     assert "77777" in exported("json", run)["runs"].decode()
 
 
+RATES = ("rate_fps", "rate_l1_bps", "ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps")
+
+
+def test_of_a_machine_that_was_too_busy_no_format_has_a_rate(tmp_path: Path) -> None:
+    """Whatever the outcome: nobody can tell what the switch does."""
+    lower = re.compile(rf"\b{goal_result().lower_fps}(i|\b)")
+    quiet, busy = one_case(tmp_path / "quiet"), one_case(tmp_path / "busy", flags=(Flag.TOO_BUSY,))
+    for name, table in {
+        "csv": "cases",
+        "prometheus": "metrics",
+        "openmetrics": "metrics",
+        "influx": "lines",
+    }.items():
+        told = [
+            [one for one in exported(name, run)[table].decode().splitlines() if "_trial" not in one]
+            for run in (quiet, busy)
+        ]
+        found = [any(lower.search(one) for one in lines) for lines in told]
+        assert found == [True, False], name
+    (row,) = rows(exported("csv", busy)["cases"])
+    assert [row[name] for name in RATES] == [""] * len(RATES)
+    assert row["ndr_limit"] == "dut"
+
+
+def test_a_case_that_is_invalid_has_no_rate_that_stands_for_it(tmp_path: Path) -> None:
+    """Its bounds are there, beside what limited them: they may leave open only a criterion."""
+    (row,) = rows(exported("csv", one_case(tmp_path, outcome=Outcome.INVALID))["cases"])
+    assert (row["rate_fps"], row["rate_l1_bps"]) == ("", "")
+    assert row["ndr_lower_fps"] == str(goal_result().lower_fps)
+
+
 def test_columns_of_vsperf_are_there_in_its_words_and_unknown_ones_empty(
     runs: list[RunView],
 ) -> None:

@@ -27,7 +27,7 @@ from vsperf.records.result import (
     latency_trials,
     of_a_load,
 )
-from vsperf.records.run import CaseRecord, PlannedCase
+from vsperf.records.run import CaseRecord, Outcome, PlannedCase
 from vsperf.records.trial import Purpose, Trial
 
 T = TypeVar("T")
@@ -126,6 +126,11 @@ class CaseRow:
         return self.view.result or SearchResult()
 
     @property
+    def too_busy(self) -> bool:
+        """Whether its machine kept it from telling what the switch does."""
+        return self.record is not None and Flag.TOO_BUSY in self.record.flags
+
+    @property
     def goals(self) -> tuple[GoalResult, ...]:
         """Answers of the search."""
         return self.result.goals
@@ -148,9 +153,14 @@ class CaseRow:
     def rates_fps(self) -> tuple[int, ...]:
         """The rates that shares and bit rates refer to: the first goal's, or one of each load.
 
-        None of them where the answer is not to be believed.
+        None of them where the answer is not to be believed: what its limit and flags say of it,
+        and what is said of the whole case, by its outcome and of its machine.
         """
-        if self.record is not None and self.record.limit is Limit.UNKNOWN:
+        if self.record is not None and (
+            self.record.limit is Limit.UNKNOWN
+            or self.record.outcome is Outcome.INVALID
+            or self.too_busy
+        ):
             return ()
         if self.loads:
             return tuple(load.throughput_fps for load in self.loads)

@@ -7,6 +7,7 @@ Rates and frames per second are per direction, as everywhere. Of what differs fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -196,24 +197,23 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
 
         return Column(f"{slug(name)}_{suffix}", kind, found, meaning=f"{name}: {meaning}.")
 
+    def number(suffix: str, said: str) -> CaseColumn:
+        """Return a number from all the time; none where most of that was not clean."""
+        told = column(suffix, int, lambda goal: _used(goal, suffix), said)
+        return replace(told, of=lambda row: None if row.too_busy else told.of(row))
+
     yield column(
         "loss_ratio",
         float,
         lambda goal: share(Fraction(goal.loss_ratio)),
         "share of frames that may be lost",
     )
-    yield column(
-        "lower_fps", int, lambda goal: _used(goal, "lower_fps"), "lower bound, per direction"
-    )
-    yield column(
-        "upper_fps", int, lambda goal: _used(goal, "upper_fps"), "upper bound, per direction"
-    )
-    yield column(
-        "throughput_fps",
-        int,
-        lambda goal: _used(goal, "throughput_fps"),
-        "frames that arrived at the lower bound, per direction",
-    )
+    for suffix, said in {
+        "lower_fps": "lower bound, per direction",
+        "upper_fps": "upper bound, per direction",
+        "throughput_fps": "frames that arrived at the lower bound, per direction",
+    }.items():
+        yield number(suffix, said)
     yield column("limit", str, lambda goal: goal.limit.value, "what limited it")
     yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags), "doubts")
     yield column("clean_share", float, _clean_share, "share of the time that was clean")
