@@ -348,8 +348,9 @@ class Flag(enum.StrEnum):
         "or programs from running, or the switch as the kernel has it. A pause spoils more time "
         "than it takes (`vsperf explain clean`). Of programs it is the time of their CPUs and the "
         "switch's: others, or a hypervisor, had more than half of one, and no part had a full one "
-        "to itself. Nobody can tell then what the switch does. End what else runs, measure at "
-        "another time (`vsperf run --wait 30m`), or on another machine.",
+        "to itself. The numbers stand for what came through: so much the switch did, and how much "
+        "more it does nobody can tell. So exports have no rate of it. End what else runs, measure "
+        "at another time (`vsperf run --wait 30m`), or on another machine.",
     )
     CORES_MOVED = (
         "cores-moved",
