@@ -17,10 +17,14 @@ from record_samples import trial as trial_of_distances
 from report_pages import markdown_of, overview_of
 from search_models import trial
 from search_models import way as lane
+from simulated_cases import behaving, simulated_case
 from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
 
 from vsperf.analysis.summary import TOO_BUSY, too_busy
 from vsperf.cli.commands.show import print_run
+from vsperf.cli.main import run_cli
+from vsperf.cli.progress import case_line
+from vsperf.config.case import Case
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.config.traffic import TrialPolicy
@@ -31,6 +35,7 @@ from vsperf.engine.judge import Asked, judge, judge_with_context
 from vsperf.engine.run import code_of_host
 from vsperf.errors import ExitCode
 from vsperf.plugins import Plugins
+from vsperf.progress import CaseFinished
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.host import Conditions
@@ -440,6 +445,44 @@ def test_it_goes_by_what_was_not_clean_of_all_of_it_where_few_cases_had_less_tha
     assert too_busy([dirty, most]) is None
     unknown = QUIET.model_copy(update={"measured_ns": 9 * SECOND_NS})
     assert too_busy([dirty, clean, unknown]) is None, "of most of it nobody knows"
+
+
+def test_lists_and_the_page_of_a_case_say_so_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = BUSY.model_copy(update={"measured_ns": 9 * SECOND_NS})
+    folder = stored(tmp_path, long, QUIET)
+    where = ["--results", str(folder.parent)]
+
+    def said(*asked: str) -> str:
+        run_cli([*asked, *where])
+        return capsys.readouterr().out
+
+    assert "2 PASS, host too busy" in said("results")
+    for cases in (said("results", folder.name), said("results", "--cases")):
+        assert [line.split("PASS")[1].strip() for line in cases.splitlines() if "PASS" in line] == [
+            ", host too busy",
+            "",
+        ]
+    first = said("show", folder.name, "a").splitlines()[0]
+    assert first == (
+        f"{TOO_BUSY}: less than half of the time was clean, as the machine kept a part of the "
+        "testbed from running"
+    )
+    assert TOO_BUSY not in said("show", folder.name, "b")
+
+
+def test_the_line_with_which_a_case_ends_says_so() -> None:
+    case = Case(simulated_case(behaving("never-lossy")))
+    assert case_line(CaseFinished(case, BUSY)).startswith("PASS, host too busy  ndr ")
+    assert case_line(CaseFinished(case, QUIET)).startswith("PASS  ndr ")
+
+
+def test_what_stands_of_its_numbers_is_said_and_what_nobody_can_tell() -> None:
+    """Where nobody could tell anything no number would stand, and the flag would be graver."""
+    assert Flag.TOO_BUSY.severity is Severity.SUSPECT
+    said = next(one for one in Flag.TOO_BUSY.meaning.split(". ") if "nobody can tell" in one)
+    assert said.startswith("The numbers stand for what came through")
 
 
 def test_the_exit_code_says_so_unless_it_was_to_go_on_anyway() -> None:

@@ -305,6 +305,9 @@ def flows_differ(rows: Sequence[CaseRow]) -> bool:
 # The verdict on a whole run that its machine kept from telling anything.
 
 TOO_BUSY = "host: too busy to tell"
+BUSY = ", host too busy"
+"""The same behind an outcome, where there is room for no more."""
+KEPT = "as the machine kept a part of the testbed from running"
 
 
 def first_remedy(rows: Iterable[CaseRow], remedies: Iterable[str]) -> str:
@@ -334,4 +337,16 @@ def too_busy(records: Iterable[CaseRecord]) -> str | None:
         if 2 * (known_ns - clean_ns) <= whole_ns:
             return None
         where = f"over all cases only {rounded_share(clean_ns / known_ns, 1)} of the time was clean"
-    return f"{TOO_BUSY}: {where}, as the machine kept a part of the testbed from running"
+    return f"{TOO_BUSY}: {where}, {KEPT}"
+
+
+def too_busy_case(record: CaseRecord | None) -> str | None:
+    """Say so if the machine was too busy for one case, whatever it was for its run."""
+    if record is None or Flag.TOO_BUSY not in record.flags:
+        return None
+    return f"{TOO_BUSY}: less than half of the time was clean, {KEPT}"
+
+
+def outcome_text(record: CaseRecord) -> str:
+    """Return how a case ended, and that its machine was too busy to tell, if it was."""
+    return record.outcome.value + BUSY * (Flag.TOO_BUSY in record.flags)

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from vsperf.analysis.answers import headlines, interval, loss_text
+from vsperf.analysis.summary import outcome_text
 from vsperf.cli.terminal import between_words
 from vsperf.config.case import Case
 from vsperf.methods.base import loads_of, method_of
@@ -348,7 +349,7 @@ def case_line(event: CaseFinished) -> str:
     # Loads are left out: there may be many, and each had a line when it was tried.
     result = record.result and record.result.model_copy(update={"loads": ()})
     found = ", ".join(headlines(result)) if result else ""
-    parts = [record.outcome.value, found, f"limit: {record.limit}" if record.limit else ""]
+    parts = [outcome_text(record), found, f"limit: {record.limit}" if record.limit else ""]
     return "  ".join(part for part in (*parts, record.reason) if part)
 
 

@@ -9,6 +9,7 @@ import click
 from rich.text import Text
 
 from vsperf.analysis.answers import headlines
+from vsperf.analysis.summary import BUSY, outcome_text, too_busy
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option, say_json, took_text
@@ -17,6 +18,7 @@ from vsperf.errors import ExitCode
 from vsperf.output.table import NOTHING, Cell, Column, Table
 from vsperf.records.files.index import CaseEntry, Filter, Index, RunEntry
 from vsperf.records.files.reader import RunState
+from vsperf.records.flags import Flag
 from vsperf.records.meaning import how_far
 from vsperf.records.run import Outcome, labels_text, parse_labels
 
@@ -119,6 +121,12 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
     def result(entry: RunEntry) -> str:
         return ("".join(map(_headline, first[entry.run])) or NOTHING) + SIMULATED * entry.simulated
 
+    def ended(entry: RunEntry) -> str:
+        # Of most runs no case is marked, and no other record of them has to be read.
+        marked = index.cases(Filter(run=entry.run, flag=Flag.TOO_BUSY, limit=1))
+        cases = index.cases(Filter(run=entry.run)) if marked else ()
+        return _ended(entry, busy=too_busy(one.record for one in cases if one.record) is not None)
+
     columns = [
         Column[RunEntry]("run", of=lambda entry: Cell(entry.run, "name")),
         Column[RunEntry]("started", of=lambda entry: f"{entry.started_at[11:16]}Z"),
@@ -127,7 +135,7 @@ def _runs(entries: Sequence[RunEntry], index: Index) -> Table:
         Column[RunEntry]("preset", of=lambda entry: entry.preset, rank=3),
         Column[RunEntry]("cases", of=lambda entry: entry.cases, rank=4),
         Column[RunEntry]("first result", of=result, below=True),
-        Column[RunEntry]("outcome", of=_ended, below=True),
+        Column[RunEntry]("outcome", of=ended, below=True),
     ]
     if any(entry.labels for entry in entries):
         columns.append(Column("labels", of=lambda entry: labels_text(entry.labels), below=True))
@@ -144,8 +152,8 @@ def _headline(case: CaseEntry) -> str:
     return f"{case.label.removeprefix(f'{case.testcase}-')}: {found[0]}" if found else ""
 
 
-def _ended(entry: RunEntry) -> str:
-    outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items())
+def _ended(entry: RunEntry, *, busy: bool) -> str:
+    outcomes = ", ".join(f"{count} {name}" for name, count in entry.outcomes.items()) + BUSY * busy
     if entry.state is RunState.FINISHED:
         return outcomes or "–"
     return f"{outcomes}, {entry.state}" if outcomes else entry.state
@@ -180,8 +188,8 @@ def _results(entry: CaseEntry) -> str | None:
 
 
 def _outcome(entry: CaseEntry) -> Cell:
-    if entry.outcome:
-        return Cell(entry.outcome.value, entry.outcome.value)
+    if entry.record is not None:
+        return Cell(outcome_text(entry.record), entry.record.outcome.value)
     return Cell(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "aside")
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from vsperf.analysis.answers import reasons
 from vsperf.analysis.noise import noise_lines
-from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy
+from vsperf.analysis.summary import LOSSY, CaseRow, Latency, too_busy, too_busy_case
 from vsperf.cli.connections_view import connections_data, print_connections
 from vsperf.cli.exchange_view import exchanges_data, print_exchanges
 from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
@@ -350,6 +350,8 @@ def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
         say_json(document)
         return
     out = console()
+    if (busy := too_busy_case(row.record)) is not None:
+        out.print(busy, style="bold red")
     print_label(out, simulated=run.simulated)
     print_summary(out, [row], run.simulated, whole=True)
     for reason in reasons(row):

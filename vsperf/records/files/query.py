@@ -16,6 +16,7 @@ from vsperf.errors import UsageError
 from vsperf.records.files.folders import RECORDS, is_locked
 from vsperf.records.files.lines import escaped
 from vsperf.records.files.reader import RunState
+from vsperf.records.flags import Flag
 from vsperf.records.result import GoalResult, Limit, LoadResult
 from vsperf.records.run import CaseRecord, Outcome
 
@@ -32,6 +33,7 @@ class Filter:
     testcase: str | None = None
     """Glob on the testcase's name or the case's label, such as phy2phy_*."""
     outcome: Outcome | None = None
+    flag: Flag | None = None
     testbed: str | None = None
     preset: str | None = None
     tag: str | None = None
@@ -65,6 +67,10 @@ class Filter:
         if self.tag is not None:
             parts.append("EXISTS (SELECT 1 FROM json_each(c.tags) WHERE value = ?)")
             values.append(self.tag)
+        if self.flag is not None:
+            told = "json_each(CASE WHEN c.refuted IS NULL THEN c.record END, '$.flags')"
+            parts.append(f"EXISTS (SELECT 1 FROM {told} WHERE value = ?)")
+            values.append(self.flag.value)
         for label in self.labels:
             parts.append("EXISTS (SELECT 1 FROM json_each(r.labels) WHERE key = ? AND value = ?)")
             values += label
