@@ -339,17 +339,26 @@ def _pick(run: RunView, text: str) -> CaseView:
     raise UsageError(f"{what} of {run.run}", fix=f"choose one of: {keys}")
 
 
+def _case_as_json(row: CaseRow) -> dict[str, Any]:
+    """Return a stored case as plain data."""
+    case = row.view
+    trials = [trial.model_dump(mode="json") for trial in case.trials]
+    planned = case.planned.model_dump(mode="json")
+    document = {**row.as_json(), **compared_data(case)}
+    document |= {"planned": planned, "died": case.died, "all_trials": trials}
+    return document | rounds_data(case) | exchanges_data(case) | connections_data(case)
+
+
 def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
     row = _row(case)
     if as_json:
-        trials = [trial.model_dump(mode="json") for trial in case.trials]
-        planned = case.planned.model_dump(mode="json")
-        document = {**row.as_json(), **compared_data(case)}
-        document |= {"planned": planned, "died": case.died, "all_trials": trials}
-        document |= rounds_data(case) | exchanges_data(case) | connections_data(case)
-        say_json(document)
-        return
-    out = console()
+        say_json(_case_as_json(row))
+    else:
+        _print_case(run, row)
+
+
+def _print_case(run: RunView, row: CaseRow) -> None:
+    out, case = console(), row.view
     if (busy := too_busy_case(row.record)) is not None:
         out.print(busy, style="bold red")
     print_label(out, simulated=run.simulated)

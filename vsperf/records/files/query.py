@@ -68,8 +68,10 @@ class Filter:
             parts.append("EXISTS (SELECT 1 FROM json_each(c.tags) WHERE value = ?)")
             values.append(self.tag)
         if self.flag is not None:
-            told = "json_each(CASE WHEN c.refuted IS NULL THEN c.record END, '$.flags')"
-            parts.append(f"EXISTS (SELECT 1 FROM {told} WHERE value = ?)")
+            parts.append(
+                "c.refuted IS NULL AND "
+                "EXISTS (SELECT 1 FROM json_each(c.record, '$.flags') WHERE value = ?)"
+            )
             values.append(self.flag.value)
         for label in self.labels:
             parts.append("EXISTS (SELECT 1 FROM json_each(r.labels) WHERE key = ? AND value = ?)")
