@@ -33,8 +33,9 @@ from vsperf.errors import DiedError, InvalidTrialError
 from vsperf.host.cpus import Cpu, CpuTopology
 from vsperf.host.workspace import Nowhere, Workspace
 from vsperf.output.report.environment import found_of
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import views
-from vsperf.records.host import Calibration, Conditions
+from vsperf.records.host import Calibration, Conditions, Stalls
 from vsperf.records.result import Limit, SearchResult
 from vsperf.records.run import Placement
 
@@ -44,13 +45,23 @@ class Machine(SimulatedGenerator):
     """A generator on a machine whose CPUs are so far apart; counts how often it is calibrated."""
 
     distance_ns: int | None = 120
+    kept_ns: int = 0
+    """Of a second, for which others have the CPU of the generator."""
     age: timedelta = timedelta(0)
     measured: list[int | None] = field(default_factory=list)
     caps: list[int] = field(default_factory=list)
     """What it can do each time; more and more where nothing is told."""
 
     def jitter(self, case: CaseSpec, placement: Placement, workspace: Workspace) -> HostJitter:
-        return HostJitter((), self.distance_ns)
+        stalls = Stalls(
+            cpu=0,
+            observed_ns=NANOSECONDS,
+            threshold_ns=10_000,
+            gaps=9,
+            total_ns=self.kept_ns,
+            longest_ns=self.kept_ns,
+        )
+        return HostJitter((stalls,), self.distance_ns)
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
@@ -212,6 +223,25 @@ def test_it_is_measured_anew_when_the_cpus_were_moved(
     lab.machine.distance_ns = now
     ((_, cached),) = lab.run()
     assert (cached, len(lab.machine.measured)) == (known, 1 if known else 2)
+
+
+@pytest.mark.parametrize(("kept_ns", "known"), [(40_000_000, True), (550_000_000, False)])
+def test_it_is_not_kept_for_the_next_run_where_others_had_the_cpus(
+    kept_ns: int, known: bool, lab: Lab
+) -> None:
+    """It is for this run, whose cases find the same machine."""
+    lab.machine.kept_ns = kept_ns
+    assert lab.run("64B", "64B") == [(1000, False), (1000, False)]
+    lab.machine.kept_ns = 0
+    assert lab.run() == [(1000, True) if known else (2000, False)]
+
+
+def test_a_busy_machine_takes_none_away_that_was_kept_in_a_quiet_time(lab: Lab) -> None:
+    lab.machine.caps = [CAP, CAP // 4]
+    lab.run()
+    lab.machine.kept_ns = 550_000_000
+    assert lab.run(recalibrate=True) == [(CAP // 4, False)]
+    assert lab.run() == [(CAP, True)]
 
 
 def test_one_that_is_doubted_is_forgotten_and_the_others_are_not(lab: Lab) -> None:

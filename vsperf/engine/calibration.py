@@ -2,7 +2,7 @@
 
 The cap of the generator is measured once per machine, frame size and CPUs, and kept for a while:
 it takes seconds, and changes little, unless a hypervisor moves the CPUs. Stalls are looked at in
-each run: they always change.
+each run: they always change. What was measured on CPUs that others had is for that run alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from vsperf.host.workspace import Workspace
 from vsperf.records.host import Calibration, fallen
 
 KEPT_S = 24 * 3600
+BUSY = 10
+"""A CPU that was kept from running for one part of its time in so many is one that others have."""
 FORMAT = 2
 ATTEMPTS = 3
 
@@ -87,7 +89,8 @@ class Calibrator:
             return self.fresh[key].found
         kept = _read(self.cache).get(key)
         known = None if kept is None else kept.found
-        distance_ns = self.jitter(spec, plan, drivers, workspace).round_trip_ns
+        jitter = self.jitter(spec, plan, drivers, workspace)
+        distance_ns = jitter.round_trip_ns
         if known is not None and not self.recalibrate and not _moved(known, distance_ns):
             self._refute(_place(spec, plan), known)
             return known.model_copy(update={"cached": True})
@@ -106,19 +109,21 @@ class Calibrator:
                 "earlier runs found",
             )
         found = found.model_copy(update={"round_trip_ns": distance_ns})
-        self._keep(spec, plan, found)
+        self._keep(spec, plan, found, busy=_busy(jitter))
         return found
 
-    def _keep(self, spec: CaseSpec, plan: CasePlan, found: Calibration) -> None:
+    def _keep(self, spec: CaseSpec, plan: CasePlan, found: Calibration, *, busy: bool) -> None:
         """Keep what was found, and none any more that is absurdly far below it.
 
-        The first of a place may be the one that fell: there was nothing to hold it against.
+        The first of a place may be the one that fell: there was nothing to hold it against. What a
+        busy machine let it do is for this run, whose cases find the same machine, and not for one
+        in whose time it may do several times as much.
         """
         key, place = cap_key(spec, plan), _place(spec, plan)
         gone = self._refute(place, found)
         every = {name: one for name, one in _read(self.cache).items() if name not in gone}
         self.fresh[key] = Kept(place, found)
-        _write(self.cache, {**every, key: self.fresh[key]})
+        _write(self.cache, every if busy else {**every, key: self.fresh[key]})
 
     def _refute(self, place: str, found: Calibration) -> set[str]:
         """Forget what a cap shows to have fallen, and say so of what cases went by; return it."""
@@ -219,6 +224,11 @@ def _state(file: Path) -> list[str | int]:
     except OSError:
         return [str(file)]
     return [str(file), facts.st_size, facts.st_mtime_ns, facts.st_ino]
+
+
+def _busy(jitter: HostJitter) -> bool:
+    """Whether others had the CPUs when it was looked at them."""
+    return any(one.total_ns * BUSY >= one.observed_ns > 0 for one in jitter.stalls)
 
 
 def _moved(known: Calibration, distance_ns: int | None) -> bool:
