@@ -18,6 +18,7 @@ from vsperf.config.case import Case, CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
 from vsperf.drivers.generators.sim import SimulatedGenerator
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
+from vsperf.engine.calibration import ATTEMPTS
 from vsperf.engine.run import Before, Planned, RunOptions, run_cases
 from vsperf.engine.session import take_up
 from vsperf.errors import ExitCode
@@ -65,6 +66,7 @@ class Run:
     caps: list[int]
     sizes: tuple[str, ...] = SIZES
     keep: bool = False
+    budget_ns: int | None = None
     events: list[Event] = field(default_factory=list)
 
     def carried_out(self, listen: Callable[[Event], None] | None = None) -> ExitCode:
@@ -76,7 +78,7 @@ class Run:
             return header(run).model_copy(update={"cases": announced})
 
         with RunWriter.create(self.results, ["mine"], announcing) as writer:
-            return run_cases(planned, writer, emit, RunOptions(keep=self.keep))
+            return run_cases(planned, writer, emit, RunOptions(self.budget_ns, keep=self.keep))
 
     def planned(self) -> list[Planned]:
         drivers = Drivers(SimulatedSwitch(), Calibrated(caps=self.caps))
@@ -149,6 +151,63 @@ def test_a_case_that_went_by_a_fallen_cap_is_measured_again_before_the_next(resu
         ("simulated-64B", 3, 4),
         ("simulated-256B", 4, 4),
     ]
+
+
+LOW = CAP // 4
+"""Of a generator that others kept from running: not absurd, so nothing else refutes it."""
+
+
+def test_a_case_that_ends_at_a_kept_cap_is_measured_again_if_the_generator_does_more(
+    results: Path,
+) -> None:
+    Run(results.parent / "before", [LOW], ("64B",)).carried_out()
+    run = Run(results, [CAP], ("64B", "128B"))
+    assert run.carried_out() is ExitCode.OK
+    assert run.loads == [CAP, CAP]
+    assert [one.attempt for one in run.cases] == [2, 1]
+    record = run.cases[0].record
+    assert record is not None
+    (said,) = (text for text in record.warnings if "measured anew" in text)
+    assert said.endswith("the one of an earlier run was 717.0 kfps, and now it is 2.868 Mfps")
+    begun = [one.case.label for one in run.events if isinstance(one, CaseStarted)]
+    assert begun == ["simulated-64B", "simulated-64B", "simulated-128B"]
+
+
+def test_it_stands_if_the_generator_does_no_more(results: Path) -> None:
+    Run(results.parent / "before", [CAP], ("64B",)).carried_out()
+    run = Run(results, [CAP + 1000], ("64B",))
+    run.carried_out()
+    assert run.loads == [CAP]
+    (case,) = run.cases
+    assert case.attempt == 1
+    assert case.record is not None
+    assert not any("anew" in text for text in case.record.warnings)
+
+
+def test_where_no_time_is_left_for_that_the_next_run_measures_the_cap(results: Path) -> None:
+    before = Run(results.parent / "before", [LOW], ("64B",))
+    before.carried_out()
+    took_ns = before.cases[0].record.measured_ns if before.cases[0].record else 0
+    run = Run(results, [CAP], ("64B",), budget_ns=took_ns * 3 // 2)
+    run.carried_out()
+    (case,) = run.cases
+    assert (case.attempt, run.loads) == (1, [LOW])
+    assert case.record is not None
+    assert any("the next run measures it anew" in text for text in case.record.warnings)
+    after = Run(results.parent / "after", [CAP], ("64B",))
+    after.carried_out()
+    assert (after.cases[0].attempt, after.loads) == (1, [CAP])
+
+
+def test_so_it_is_where_the_cap_is_not_to_be_had_again(results: Path) -> None:
+    """There is an answer, and a lower bound is one whatever the cap is."""
+    Run(results.parent / "before", [LOW], ("64B",)).carried_out()
+    run = Run(results, [LOW // 7] * ATTEMPTS, ("64B",))
+    assert run.carried_out() is ExitCode.OK
+    (case,) = run.cases
+    assert (case.attempt, run.loads) == (1, [LOW])
+    assert case.record is not None
+    assert any("the next run measures it anew" in text for text in case.record.warnings)
 
 
 def test_where_no_cap_fell_each_case_is_measured_once(results: Path) -> None:

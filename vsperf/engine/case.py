@@ -23,11 +23,15 @@ from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.engine.paired import measure_together
 from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
+from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
 from vsperf.progress import Calibrated, DeploymentKept
+from vsperf.quantities.human import human_fps
+from vsperf.records.host import Calibration
 from vsperf.records.result import SearchResult
 from vsperf.records.run import CaseRecord
+from vsperf.search.verdict import NEAR
 
 FOLLOWED = 2
 """Times that shares of an answer are measured at most: the first may move it."""
@@ -41,8 +45,7 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     again: tuple[str, ...] = ()
     if run.why_again:
         again = (
-            "measured anew, with a cap of the generator that can be believed: the one before was "
-            f"found while the machine kept it from running ({run.why_again})",
+            f"measured anew, with a cap of the generator that can be believed: {run.why_again}",
         )
     try:
         measure = _way_of(run)
@@ -123,14 +126,43 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
             run.enter("collect")
         warnings += around.collecting.own_trials(around.measurer, result)
         around.found = looked_back(around.found, deployment.generator)
-        if calibration is not None and outdated(calibration, result):
-            warnings += run.calibrator.forget(spec, plan, calibration)
         if run.keep() and not asked_again(spec, result):
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
-    result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
-    warnings += said
+    if calibration is not None and outdated(calibration, result):
+        warnings += _cap_again(run, calibration)
+    if not run.outgrown:
+        result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
+        warnings += said
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
+
+
+def _cap_again(run: CaseRun, known: Calibration) -> tuple[str, ...]:
+    """Measure a cap of an earlier run anew at once, as an answer ended at it.
+
+    Where it is higher by now the case is to be measured again. Where there is no time for that, or
+    the deployment stays up, it is the next run's, which is said.
+    """
+    spec, plan, left_ns = run.case.seeded_spec, run.plan, run.budget.left_ns
+    said = run.calibrator.forget(spec, plan, known)
+    late = left_ns is not None and left_ns < run.budget.spent_ns
+    if late or run.undone or run.keep():
+        return said
+    try:
+        with run.deploying() as (place, stack):
+            prepare(spec, plan, place, stack)
+            run.enter("calibrate")
+            now = run.calibrator.calibration(spec, plan, run.drivers, place)
+    except RecordingError:
+        raise
+    except (VsperfError, OSError) as error:  # there is an answer, which this takes nothing of
+        if isinstance(error, LeftBehindError):
+            run.undone.append(error)
+        return said
+    if now is not None and known.cap_fps < now.cap_fps * NEAR:
+        before, more = human_fps(known.cap_fps), human_fps(now.cap_fps)
+        run.outgrown.append(f"the one of an earlier run was {before}, and now it is {more}")
+    return ()
 
 
 def followed(

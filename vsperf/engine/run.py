@@ -184,6 +184,8 @@ def run_cases(
         records[key] = record
         if isinstance(error, LeftBehindError) and turns.queue:
             raise _stopped_by(error, item, writer.run)
+        if run.outgrown and not run.undone:
+            turns.again(item, run.outgrown[0])
         if budget_ns is not None:
             budget_ns = max(0, budget_ns - budget.spent_ns)
     return gravest([*codes.values(), code_of_host(records.values(), anyway=options.anyway)])
@@ -196,6 +198,9 @@ def _stopped_by(error: LeftBehindError, item: Planned, run: str) -> LeftBehindEr
         why=error.problems[0].why,
         fix=f"mend what stands in the way, then: vsperf clean, and vsperf run --resume {run}",
     )
+
+
+FELL = "the one before was found while the machine kept it from running"
 
 
 @dataclass
@@ -230,10 +235,16 @@ class _Turns:
         """
         again = [one for one in self.done if _key_of_cap(one) in refuted]
         self.done = [one for one in self.done if _key_of_cap(one) not in refuted]
-        for one in again:
-            self._begin(one)
-            self.why_again[one.case.key] = refuted[_key_of_cap(one)]
-        self.queue.extendleft(reversed(again))
+        for one in reversed(again):
+            self.again(one, f"{FELL} ({refuted[_key_of_cap(one)]})")
+
+    def again(self, item: Planned, why: str) -> None:
+        """Begin a case that was measured once more, as the next one."""
+        if item is self.now:
+            self.now = None
+        self._begin(item)
+        self.why_again[item.case.key] = why
+        self.queue.appendleft(item)
 
     def _begin(self, item: Planned) -> None:
         key = item.case.key
