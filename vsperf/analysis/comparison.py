@@ -21,8 +21,10 @@ from vsperf.analysis.answers import (
 from vsperf.analysis.difference import (
     Change,
     Difference,
+    Means,
     Sample,
     Scatter,
+    answers_in,
     difference_of,
     samples_of,
     scatters_of,
@@ -40,9 +42,11 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
+from vsperf.config.noise import NOISE
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
 
 SHOWN = 5
@@ -88,7 +92,7 @@ class Row:
         if found is None:
             return False
         if found.least is None and found.most is None:
-            if self.bounded_below(number):
+            if self.bounded_below(number) or self.too_busy(number):
                 return None
             return self.worse(number) and _size(found) > share
         if more_is_better(self.name, self.unit):
@@ -104,6 +108,25 @@ class Row:
         """Whether of a side and of the base no more is known than what each is at least."""
         base, other = self.samples[0], self.samples[number]
         return bool(base and other and base.open_ended and other.open_ended)
+
+    def too_busy(self, number: int) -> bool:
+        """Whether the machine of a side, or of the base, was too busy to tell."""
+        return any(one is not None and one.busy for one in (self.samples[0], self.samples[number]))
+
+    def untold(self, number: int, share: float) -> bool:
+        """Whether neither a change is seen nor can be ruled out, though bounds are known.
+
+        What repeats enough for ranks do not show is none; else the whole interval has to lie within
+        the share that is asked for. Single numbers without bounds are told apart from that.
+        """
+        found = self.differences[number - 1]
+        if found is None or found.significant or found.means is Means.RANKS:
+            return False
+        if self.too_busy(number) or self.bounded_below(number):
+            return True
+        ends = (found.least, found.most)
+        known = [abs(end) for end in ends if end is not None]
+        return len(known) == 1 or max(known, default=0.0) > share
 
     def judged(self, share: float) -> bool | None:
         """Whether any side is worse by more; None where that may be."""
@@ -185,6 +208,9 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
+    if by == NOISE:  # that it keeps the machine busy is what is asked of it
+        found = [{label: _calm(one) for label, one in side.items()} for side in found]
+    found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
     rows = [
         row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
@@ -330,6 +356,17 @@ def _samples(
     return samples_of(_renamed(one, asked) for one in every)
 
 
+def _answers(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
+    return {key: answers_in(sample) for key, sample in samples.items()}
+
+
+def _calm(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
+    return {
+        key: Sample(tuple(replace(one, busy=False) for one in sample.findings))
+        for key, sample in samples.items()
+    }
+
+
 def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     """Name a finding by the load that was asked for."""
     of, at, load = finding.name.partition("at ")
@@ -346,10 +383,16 @@ def findings_in(
 ) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
-        found = findings_of(case.result, curve=curve, boundary=boundary)
-        yield from (one for one in found if one.name not in CONTROLS)
-        if latency:
-            yield from latencies_of(case.standing_trials, case.result)
+        found = itertools.chain(
+            (
+                one
+                for one in findings_of(case.result, curve=curve, boundary=boundary)
+                if one.name not in CONTROLS
+            ),
+            latencies_of(case.standing_trials, case.result) if latency else (),
+        )
+        busy = case.record is not None and Flag.TOO_BUSY in case.record.flags
+        yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
 def _rows(
