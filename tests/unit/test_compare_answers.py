@@ -22,12 +22,11 @@ SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
 
 def two_a_side(results: Path, limit: Limit = Limit.GENERATOR) -> None:
     """Store a bound and an answer on one side, a run of a busy machine and an answer on another."""
-    head = {"simulated": False}
-    run(results, "aaaa", {1: [bound(1_484_000, limit)]}, labels={"s": "port"}, **head)
-    run(results, "bbbb", {1: [found(3_228_000, 5_578_000)]}, labels={"s": "port"}, **head)
-    busy = {"flags": [Flag.TOO_BUSY], "labels": {"s": "network"}}
-    run(results, "cccc", {1: [found(10_800, 10_900)]}, **busy, **head)
-    run(results, "dddd", {1: [found(5_251_000, 5_305_000)]}, labels={"s": "network"}, **head)
+    run(results, "aaaa", {1: [bound(1_484_000, limit)]}, labels={"s": "port"})
+    run(results, "bbbb", {1: [found(3_228_000, 5_578_000)]}, labels={"s": "port"})
+    labels, busy = {"s": "network"}, [Flag.TOO_BUSY]
+    run(results, "cccc", {1: [found(10_800, 10_900)]}, flags=busy, labels=labels)
+    run(results, "dddd", {1: [found(5_251_000, 5_305_000)]}, labels=labels)
 
 
 @pytest.mark.parametrize("limit", SHORT)

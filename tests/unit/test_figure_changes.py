@@ -18,6 +18,7 @@ from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
 
 
@@ -158,6 +159,18 @@ class TestTrend:
         opened = replace(first, record=case_record(first.key, result=result))
         drawing = known(drawn(trend.PLOT, [opened, *others]))
         assert "1 of these is only known to be as high or higher." in drawing.caption
+
+    def test_no_level_goes_by_what_is_no_answer(self) -> None:
+        cases = self.days([1000_000, 1000_000, 9_000, 9_000, 1000_000, 1000_000])
+        for place in (2, 3):
+            record = cases[place].record
+            assert record is not None
+            busy = record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+            cases[place] = replace(cases[place], record=busy)
+        drawing = known(drawn(trend.PLOT, cases))
+        assert points(drawing, "level") == [(1, 1000_000), (6, 1000_000)]
+        assert len(points(drawing, "runs")) == 6
+        assert "2 points are no answers, by a busy machine" in drawing.caption
 
     def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
         near, far = (self.days([rate] * 4) for rate in (1000_000, 700_000))

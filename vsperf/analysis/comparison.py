@@ -42,7 +42,7 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
-from vsperf.config.noise import NOISE
+from vsperf.config.noise import NOISE, QUIET
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -208,8 +208,6 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
-    if by == NOISE:  # that it keeps the machine busy is what is asked of it
-        found = [{label: _calm(one) for label, one in side.items()} for side in found]
     found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
     rows = [
@@ -360,13 +358,6 @@ def _answers(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
     return {key: answers_in(sample) for key, sample in samples.items()}
 
 
-def _calm(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
-    return {
-        key: Sample(tuple(replace(one, busy=False) for one in sample.findings))
-        for key, sample in samples.items()
-    }
-
-
 def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     """Name a finding by the load that was asked for."""
     of, at, load = finding.name.partition("at ")
@@ -391,8 +382,14 @@ def findings_in(
             ),
             latencies_of(case.standing_trials, case.result) if latency else (),
         )
-        busy = case.record is not None and Flag.TOO_BUSY in case.record.flags
+        busy = too_busy_to_tell(case)
         yield from (replace(one, run=case.run, busy=busy) for one in found)
+
+
+def too_busy_to_tell(case: CaseView) -> bool:
+    """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
+    quiet = case.planned.driver(NOISE) in (None, QUIET)
+    return quiet and case.record is not None and Flag.TOO_BUSY in case.record.flags
 
 
 def _rows(
