@@ -48,6 +48,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
+from vsperf.records.run import CaseRecord, PlannedCase
 
 SHOWN = 5
 """Reasons of a refusal."""
@@ -382,14 +383,14 @@ def findings_in(
             ),
             latencies_of(case.standing_trials, case.result) if latency else (),
         )
-        busy = too_busy_to_tell(case)
+        busy = too_busy_to_tell(case.planned, case.record)
         yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
-def too_busy_to_tell(case: CaseView) -> bool:
+def too_busy_to_tell(case: PlannedCase, record: CaseRecord | None) -> bool:
     """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
-    quiet = case.planned.driver(NOISE) in (None, QUIET)
-    return quiet and case.record is not None and Flag.TOO_BUSY in case.record.flags
+    quiet = case.driver(NOISE) in (None, QUIET)
+    return quiet and record is not None and Flag.TOO_BUSY in record.flags
 
 
 def _rows(

@@ -93,7 +93,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
     names = {first.name, *(in_regime(first.name, one) for one in Regime)}
-    busy = too_busy_to_tell(view)
+    busy = too_busy_to_tell(view.planned, view.record)
     return tuple(
         CaseNumbers(
             run=view.run,
