@@ -60,6 +60,20 @@ class TestRatios:
         assert points(drawing, "c") == [(0, pytest.approx(1.1))]
         assert points(drawing, "no change") == [(0, 1)]
 
+    def test_the_axis_says_what_no_change_is(self) -> None:
+        drawing = known(drawn(ratios.PLOT, [case("a", 1000_000), case("b", 1750_000)]))
+        assert drawing.panels[0].y.label == "share of the first run, 100 % = no change"
+        assert "`vsperf compare` calls +75 % is 175 %" in drawing.caption
+
+    def test_where_bounds_alone_are_there_the_plot_that_draws_them_is_named(self) -> None:
+        assert "`vsperf plot intervals RUN RUN` draws these" in ratios.PLOT.needs
+
+    def test_a_machine_that_was_too_busy_has_no_ratio(self) -> None:
+        first, other = case("a", 1000_000), case("b", 9_000)
+        assert other.record is not None
+        busy = other.record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+        assert drawn(ratios.PLOT, [first, replace(other, record=busy)]) is None
+
     def test_runs_with_the_same_labels_are_repeats(self) -> None:
         old = [case(f"o{n}", 1000_000 + n, labels={"rev": "old"}) for n in range(5)]
         new = [case(f"n{n}", 1200_000 + n, labels={"rev": "new"}) for n in range(5)]
