@@ -62,7 +62,7 @@ class TestRatios:
 
     def test_the_axis_says_what_no_change_is(self) -> None:
         drawing = known(drawn(ratios.PLOT, [case("a", 1000_000), case("b", 1750_000)]))
-        assert drawing.panels[0].y.label == "share of the first run, 100 % = no change"
+        assert drawing.panels[0].y.label == "share of the first run, 100 % = same"
         assert "`vsperf compare` calls +75 % is 175 %" in drawing.caption
 
     def test_where_bounds_alone_are_there_the_plot_that_draws_them_is_named(self) -> None:

@@ -128,7 +128,7 @@ def _drawn(
         (
             Panel(
                 Axis("case and number", "", Scale.NAMES, ticks=ticks),
-                Axis(f"share of the first {noun}, 100 % = no change", "%"),
+                Axis(f"share of the first {noun}, 100 % = same", "%"),
                 (Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
             ),
         ),
