@@ -76,6 +76,23 @@ def test_what_is_asked_decides_whether_nothing_changed(
     assert "NO CHANGE" in capsys.readouterr().out
 
 
+def test_what_is_asked_counts_of_repeats_and_on_pages_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [1_000_000, 1_040_000, 960_000, 1_010_000]})
+    argv = ["compare", "aaaa", "bbbb", "--results", str(tmp_path), "--fail-above", "3%"]
+    for how in ([], ["--format", "md"], ["--format", "html"]):
+        assert run_cli([*argv, *how]) == ExitCode.INVALID_RESULT
+        assert "CANNOT BE TOLD" in capsys.readouterr().out
+
+
+def test_repeats_that_leave_half_and_double_open_show_nothing(tmp_path: Path) -> None:
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [1_000_000, 3_000_000, 1_500_000, 2_500_000]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).word == "CANNOT BE TOLD"
+
+
 def test_enough_repeats_that_show_none_are_no_change(tmp_path: Path) -> None:
     for name in ("aaaa", "bbbb"):
         run(tmp_path, name, {1: [1_000_000, 1_040_000, 960_000, 1_010_000]})

@@ -19,6 +19,7 @@ from vsperf.analysis.answers import (
     parted,
 )
 from vsperf.analysis.difference import (
+    SEEN,
     Change,
     Difference,
     Means,
@@ -50,6 +51,8 @@ from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
 from vsperf.records.run import CaseRecord, PlannedCase
 
+HALF, DOUBLE = -0.5, 1.0
+"""Changes that no test over repeats may leave open and still be said to have found none."""
 SHOWN = 5
 """Reasons of a refusal."""
 Key = tuple[str, Unit]
@@ -114,19 +117,24 @@ class Row:
         """Whether the machine of a side, or of the base, was too busy to tell."""
         return any(one is not None and one.busy for one in (self.samples[0], self.samples[number]))
 
-    def untold(self, number: int, share: float) -> bool:
+    def untold(self, number: int, asked: float | None = None) -> bool:
         """Whether neither a change is seen nor can be ruled out, though bounds are known.
 
-        What repeats enough for ranks do not show is none; else the whole interval has to lie within
-        the share that is asked for. Single numbers without bounds are told apart from that.
+        For that the whole interval has to lie within the share that is asked for. Where nobody asks
+        for one, repeats that are enough for ranks show a change or none, as long as it cannot be
+        half or double; of others it is what people ask to see. Single numbers without bounds are
+        told apart from that.
         """
         found = self.differences[number - 1]
-        if found is None or found.significant or found.means is Means.RANKS:
+        if found is None or found.significant:
             return False
         if self.too_busy(number) or self.bounded_below(number):
             return True
         ends = (found.least, found.most)
         known = [abs(end) for end in ends if end is not None]
+        if asked is None and found.means is Means.RANKS:
+            return (found.least or 0) <= HALF or (found.most or 0) >= DOUBLE
+        share = SEEN if asked is None else asked
         return len(known) == 1 or max(known, default=0.0) > share
 
     def judged(self, share: float) -> bool | None:

@@ -174,7 +174,7 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
         if some:
             count = f"{len(some)}{of} numbers; the most, " if of else ""
             return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."
-    if wide := [(row, one) for row, one in told_of if row.untold(1, SEEN)]:
+    if wide := [(row, one) for row, one in told_of if row.untold(1)]:
         row, one = wide[0]
         return (
             f"It cannot be told {against}: a change of {percent_text(SEEN).lstrip('+')} or more "

@@ -66,7 +66,7 @@ class Headline:
     text: str
 
 
-def headline(found: Comparison, asked: float = SEEN) -> Headline:
+def headline(found: Comparison, asked: float | None = None) -> Headline:
     """Return what came out of a comparison, with the size of the greatest change.
 
     That there is none is only said where no change of the share that is asked for is left open.
@@ -83,8 +83,9 @@ def headline(found: Comparison, asked: float = SEEN) -> Headline:
         open_rows = sum(any(row.untold(n, asked) for n in sides) for row in found.rows)
         if open_rows:
             which = "it" if len(found.rows) == 1 else f"{open_rows} of them"
-            text = f"{summary(found)} Of {which} a change of {percent_text(asked).lstrip('+')}"
-            return Headline(UNTOLD, "open", f"{text} or more can be neither seen nor ruled out.")
+            size = percent_text(SEEN if asked is None else asked).removeprefix("+")
+            text = f"{summary(found)} Of {which} a change of {size} or more can be neither seen"
+            return Headline(UNTOLD, "open", f"{text} nor ruled out.")
         ends = [
             abs(end)
             for row in found.rows

@@ -116,13 +116,14 @@ def command(
             fix="name fewer; runs with one label, as revision=4f2c1ab, are one side",
         )
     found = compare(every, anyway=anyway, latency=latency)
-    text = _text(found, wanted, only_changed)
+    asked = None if fail_above is None else float(fail_above)
+    text = _text(found, wanted, only_changed, asked)
     if text is not None:
         _write(text, output)
     elif output is not None:
         raise UsageError("-o needs a format", fix="add --format html, md or json")
     else:
-        _print(found, only_changed, limit, fail_above)
+        _print(found, only_changed, limit, asked)
     return _exit_code(found, fail_above, quiet=wanted != "table")
 
 
@@ -160,14 +161,14 @@ def _taken_apart(sides: Sequence[Side], by: str, baseline: str | None) -> tuple[
     return found
 
 
-def _text(found: Comparison, wanted: str, only_changed: bool) -> str | None:
+def _text(found: Comparison, wanted: str, only_changed: bool, asked: float | None) -> str | None:
     match wanted:
         case "json":
             return json.dumps(comparison_data(found, only_changed=only_changed), indent=2) + "\n"
         case "md":
-            return markdown(found, only_changed=only_changed)
+            return markdown(found, only_changed=only_changed, asked=asked)
         case "html":
-            return html_page(found, only_changed=only_changed)
+            return html_page(found, only_changed=only_changed, asked=asked)
         case _:
             return None
 
@@ -184,10 +185,10 @@ def _write(text: str, output: Path | None) -> None:
         say(f"comparison: {output}", err=True)
 
 
-def _print(found: Comparison, only_changed: bool, limit: int, asked: Ratio | None) -> None:
+def _print(found: Comparison, only_changed: bool, limit: int, asked: float | None) -> None:
     out = console()
     print_label(out, simulated=found.simulated)
-    head = headline(found) if asked is None else headline(found, float(asked))
+    head = headline(found, asked)
     out.print(f"{head.word}: {head.text}")
     print_table(out, sides_table(found), blocks=True)
     out.print()
