@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 import pytest
+from compared_runs import bound, found
 from compared_runs import run as stored
 from stored_runs import store_finished
 
@@ -23,6 +25,8 @@ from vsperf.records.files.baselines import (
     set_baseline,
 )
 from vsperf.records.files.folders import run_folders
+from vsperf.records.flags import Flag
+from vsperf.records.result import SearchResult
 
 
 @pytest.fixture(name="folder")
@@ -146,10 +150,13 @@ def test_the_shell_completes_the_names_of_baselines(tmp_path: Path, folder: Path
 # Whether a run is slower than before, in the first screen of its report, and by how much.
 
 
-def run(results: Path, name: str, rates: dict[int, list[int]]) -> Path:
+def run(
+    results: Path, name: str, rates: Mapping[int, Sequence[int | SearchResult]], *flags: Flag
+) -> Path:
     """Store a run; those of later letters were begun later."""
     hour = ord(name[0]) - ord("a")
-    stored(results, name, rates, started_at=f"2026-11-20T{hour:02d}:00:00.000+00:00")
+    began = f"2026-11-20T{hour:02d}:00:00.000+00:00"
+    stored(results, name, rates, flags=flags, started_at=began)
     return next(results.glob(f"*-{name}"))
 
 
@@ -181,6 +188,46 @@ def test_what_is_no_worse_is_said_to_be_none(tmp_path: Path, rate: int, said: st
     run(tmp_path, "aaaa", {1: [1000_000]})
     run(tmp_path, "bbbb", {1: [rate]})
     assert (answer(tmp_path, "bbbb") or "").startswith(said)
+
+
+def test_what_a_busy_machine_came_to_is_nothing_to_be_held_against(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [1000_000]})
+    run(tmp_path, "bbbb", {1: [bound(1_484_000)]})
+    run(tmp_path, "cccc", {1: [11_000]}, Flag.TOO_BUSY)
+    run(tmp_path, "dddd", {1: [1000_000]})
+    said = answer(tmp_path, "dddd") or ""
+    assert said.startswith("No change")
+    assert said.endswith("`vsperf compare aaaa dddd`."), "the last one with an answer"
+
+
+def test_where_there_is_none_to_be_believed_that_is_said(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [11_000]}, Flag.TOO_BUSY)
+    run(tmp_path, "bbbb", {1: [1000_000]})
+    assert answer(tmp_path, "bbbb") == (
+        "It cannot be told: no earlier run of the same has a number to hold it against; "
+        "too busy to tell: aaaa."
+    )
+    run(tmp_path, "cccc", {1: [12_000]}, Flag.TOO_BUSY)
+    said = answer(tmp_path, "cccc") or ""
+    assert said.startswith("It cannot be told against bbbb")
+    assert "the machine was too busy to tell" in said
+
+
+def test_below_a_lower_bound_it_is_slower_and_above_it_cannot_be_told(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [bound(1_484_000)]})
+    run(tmp_path, "bbbb", {1: [1000_000]})
+    assert (answer(tmp_path, "bbbb") or "").startswith("Yes: 64B ndr")
+    run(tmp_path / "other", "aaaa", {1: [bound(1_484_000)]})
+    run(tmp_path / "other", "bbbb", {1: [5000_000]})
+    assert (answer(tmp_path / "other", "bbbb") or "").startswith("It cannot be told against aaaa")
+
+
+def test_an_interval_in_which_a_change_lies_is_not_told(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [found(3_228_000, 5_578_000)]})
+    run(tmp_path, "bbbb", {1: [found(5_251_000, 5_305_000)]})
+    said = answer(tmp_path, "bbbb") or ""
+    assert said.startswith("It cannot be told against aaaa")
+    assert "a change of 3.00 % or more can be neither seen nor ruled out, of 64B ndr +62.6" in said
 
 
 def test_a_baseline_counts_before_the_last_run(tmp_path: Path) -> None:

@@ -24,12 +24,12 @@ from vsperf.analysis.environment import case_facts
 from vsperf.analysis.sides import Side, baseline_side, side
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode, UsageError
+from vsperf.output.compare_data import comparison_data
 from vsperf.output.compare_page import html_page, markdown, picture_of
 from vsperf.output.compare_text import (
     MEANING,
     change_tables,
     change_text,
-    comparison_data,
     environment_table,
     headline,
     notes,

@@ -18,6 +18,7 @@ from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
 
 
@@ -58,6 +59,20 @@ class TestRatios:
         assert points(drawing, "b") == [(0, pytest.approx(0.9))]
         assert points(drawing, "c") == [(0, pytest.approx(1.1))]
         assert points(drawing, "no change") == [(0, 1)]
+
+    def test_the_axis_says_what_no_change_is(self) -> None:
+        drawing = known(drawn(ratios.PLOT, [case("a", 1000_000), case("b", 1750_000)]))
+        assert drawing.panels[0].y.label == "share of the first run, 100 % = same"
+        assert "`vsperf compare` calls +75 % is 175 %" in drawing.caption
+
+    def test_where_bounds_alone_are_there_the_plot_that_draws_them_is_named(self) -> None:
+        assert "`vsperf plot intervals RUN RUN` draws these" in ratios.PLOT.needs
+
+    def test_a_machine_that_was_too_busy_has_no_ratio(self) -> None:
+        first, other = case("a", 1000_000), case("b", 9_000)
+        assert other.record is not None
+        busy = other.record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+        assert drawn(ratios.PLOT, [first, replace(other, record=busy)]) is None
 
     def test_runs_with_the_same_labels_are_repeats(self) -> None:
         old = [case(f"o{n}", 1000_000 + n, labels={"rev": "old"}) for n in range(5)]
@@ -158,6 +173,18 @@ class TestTrend:
         opened = replace(first, record=case_record(first.key, result=result))
         drawing = known(drawn(trend.PLOT, [opened, *others]))
         assert "1 of these is only known to be as high or higher." in drawing.caption
+
+    def test_no_level_goes_by_what_is_no_answer(self) -> None:
+        cases = self.days([1000_000, 1000_000, 9_000, 9_000, 1000_000, 1000_000])
+        for place in (2, 3):
+            record = cases[place].record
+            assert record is not None
+            busy = record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+            cases[place] = replace(cases[place], record=busy)
+        drawing = known(drawn(trend.PLOT, cases))
+        assert points(drawing, "level") == [(1, 1000_000), (6, 1000_000)]
+        assert len(points(drawing, "runs")) == 6
+        assert "2 points are no answers, by a busy machine" in drawing.caption
 
     def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
         near, far = (self.days([rate] * 4) for rate in (1000_000, 700_000))

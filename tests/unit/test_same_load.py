@@ -15,6 +15,7 @@ from vsperf.analysis.answers import headlines, interval, longest_away, most_lost
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.why import explain
 from vsperf.cli.progress import trial_line
+from vsperf.cli.tables import notes
 from vsperf.engine.criteria import check_all
 from vsperf.output.report.account import telling
 from vsperf.output.report.numbers import numbers_of
@@ -22,12 +23,14 @@ from vsperf.quantities.human import human_ns, human_span
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.trial import Trial
+from vsperf.records.words import meaning
 from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer
 
 LOAD, BELOW = 2_550_613, 2_525_114
 """As loads they read 2.551 and 2.525 Mfps; as bounds 2.550 and up, or up to 2.526."""
 LOST, SHARE = 23_046, "0.9035%"
+BOUND = "at its lower bound"
 """Of a second at that load: 0.90354%."""
 HALF = DurationRule(Fraction(0), Fraction(1, 2), NANOSECONDS, 5 * NANOSECONDS)
 
@@ -83,10 +86,38 @@ def test_a_report_names_loads_and_losses_as_the_terminal_does() -> None:
     row = CaseRow(view_of(planned(), case_record("mine", result=result)))
     remark = numbers_of(row, PASSED)[0].remark
     assert remark == f"Of the trials at 2.551 Mfps, 4 of 5 lost none, the worst lost {SHARE}."
+    told = notes([CaseRow.of(replace(row.view, trials=PASSED))], simulated=False)
+    (line,) = (one.plain for one in told if "at its lower bound" in one.plain)
+    assert line == f"64B ndr: {remark[0].lower()}{remark[1:-1]}".replace("at 2.551 Mfps,", BOUND)
     ended = SearchResult(goals=(goal(2_500_000, BELOW),))
     chosen = telling(ended, [made(2_500_000), made(BELOW, LOST)])
     assert chosen is not None
     assert chosen.why == "at 2.525 Mfps, where ndr ends"
+
+
+def test_where_all_trials_at_the_lower_bound_passed_no_line_says_so() -> None:
+    result = SearchResult(goals=(found(*PASSED[:4]),))
+    view = view_of(planned(), case_record("mine", result=result), PASSED[:4])
+    told = notes([CaseRow.of(view)], simulated=False)
+    assert not [one for one in told if "at its lower bound" in one.plain]
+
+
+def test_of_many_answers_that_mostly_passed_a_few_are_named_and_the_rest_counted() -> None:
+    result = SearchResult(goals=(found(*PASSED),))
+    rows = [
+        CaseRow.of(view_of(planned(number), case_record("mine", result=result), PASSED))
+        for number in range(1, 8)
+    ]
+    short, whole = (
+        [one.plain for one in notes(rows, simulated=False, whole=whole)] for whole in (False, True)
+    )
+    assert sum("at its lower bound" in line for line in short) == 4
+    assert "and 3 more: vsperf show RUN CASE" in short
+    assert sum("at its lower bound" in line for line in whole) == 7
+
+
+def test_the_word_says_how_a_load_passes() -> None:
+    assert "By RFC 9971 a load passes where most of its time passed" in str(meaning("NDR"))
 
 
 def test_what_a_load_lost_reads_like_the_line_of_the_trial_that_lost_it() -> None:

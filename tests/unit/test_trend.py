@@ -21,7 +21,8 @@ from vsperf.errors import UsageError
 from vsperf.output.table import Cell
 from vsperf.output.trend_text import changes, trend_data, trend_table
 from vsperf.records.files.query import Filter
-from vsperf.records.result import SearchResult
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit, SearchResult
 from vsperf.records.run import Line, Outcome
 
 POSITIVE = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
@@ -121,7 +122,8 @@ class TestSegments:
 def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
     """Store a run of one case with some repeats."""
     spec, met = head.pop("spec", {}), head.pop("met", None)
-    testcase = head.pop("testcase", "phy2phy_tput")
+    testcase, flags = head.pop("testcase", "phy2phy_tput"), head.pop("flags", ())
+    limit = head.pop("limit", Limit.DUT)
     run = f"2026-11-{day:02}-{testcase}-k7f3"
     cases, lines = [], list[Line]()
     for repeat, rate in enumerate(rates, start=1):
@@ -135,9 +137,11 @@ def stored(results: Path, day: int, rates: list[int], **head: Any) -> None:
             "spec": {**case.spec, "name": testcase, **spec},
         }
         cases.append(case.model_copy(update=changed))
-        goals = (answered(rate, rate + rate // 100),)
+        ends = {} if limit is Limit.DUT else {"upper_fps": None, "limit": limit}
+        goals = (answered(rate, rate + rate // 100).model_copy(update=ends),)
         result = SearchResult(goals=goals, round_trips_ns=met)
-        lines += [case_start(key), trial_line(key), case_record(key, result=result)]
+        record = case_record(key, result=result, flags=flags)
+        lines += [case_start(key), trial_line(key), record]
     values = {"simulated": False, "environment": HOST, **head}
     began = f"2026-11-{day:02}T10:00:00Z"
     made = header(run, started_at=began, **values).model_copy(update={"cases": tuple(cases)})
@@ -271,6 +275,47 @@ def test_runs_that_are_not_drawn_are_counted_and_named_with_the_reason(
         "2026-11-01-phy2phy_tput-k7f3",
         "2026-11-02-phy2phy_tput-k7f3",
     ]
+
+
+def test_no_change_is_found_from_what_is_no_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in range(1, 5):
+        stored(tmp_path, day, [11_000], flags=(Flag.TOO_BUSY,))
+        stored(tmp_path, day + 4, [1_484_000], limit=Limit.GENERATOR)
+        stored(tmp_path, day + 8, [3_228_000 + day])
+    trend = only(tmp_path)
+    assert (trend.steps, len(trend.points), len(trend.answers)) == ((), 12, 4)
+    argv = ["trend", "phy2phy_tput", "--results", str(tmp_path)]
+    assert run_cli(argv) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "no change is found from 8 runs without an answer: k7f3 (too busy to tell); " in told
+    assert "k7f3 (lower bound, limit generator)" in told
+    assert "≥ 1.484 Mfps" in told, "it is drawn as what it is"
+    assert trend_data(trend)["runs"][4]["no_answer"] == "lower bound, limit generator"
+
+
+def test_a_change_is_held_against_the_last_answer(tmp_path: Path) -> None:
+    for day in range(1, 7):
+        stored(tmp_path, day, [1000_000 + day], labels={"revision": "old"})
+    stored(tmp_path, 7, [11_000], flags=(Flag.TOO_BUSY,), labels={"revision": "odd"})
+    for day in range(8, 14):
+        stored(tmp_path, day, [800_000 + day], labels={"revision": "new"})
+    (step,) = only(tmp_path).steps
+    assert step.place == 7
+    assert step.share == pytest.approx(-0.2, abs=0.001)
+    assert [one.values for one in step.contrasts] == [(("old",), ("new",))]
+
+
+def test_of_one_answer_no_change_can_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(tmp_path, 1, [1_484_000], limit=Limit.BUDGET)
+    stored(tmp_path, 2, [3_228_000])
+    assert run_cli(["trend", "phy2phy_tput", "--results", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "cannot be told: 1 answer" in told
+    assert "no change\n" not in told
 
 
 def test_where_each_run_has_a_number_none_is_missed(

@@ -205,6 +205,16 @@ DIFFERENCES = ("drift", "difference", "growth")
 """A figure whose name says so may lie below 0, which no time, rate or count does."""
 
 
+SHORT = frozenset(
+    (
+        *(Limit.GENERATOR, Limit.SERVER, Limit.HOST, Limit.BUDGET),
+        *(Limit.UNCOUNTED, Limit.UNKNOWN),
+    )
+)
+"""What keeps a search from its end, and is not the switch: above such a bound it can do anything.
+That the line rate passed, or all that the user allowed, is an answer."""
+
+
 class Basis(enum.StrEnum):
     """What the interval of a finding rests on."""
 
@@ -231,11 +241,27 @@ class Finding:
     limit: Limit | None = None
     """What kept it from being better."""
     basis: Basis = Basis.SEARCH
+    run: str = ""
+    """Which found it; empty where that is of no concern."""
+    busy: bool = False
+    """Whether its machine was too busy to tell."""
 
     @property
     def open_ended(self) -> bool:
         """Whether it is only known to be as high or higher."""
         return math.isinf(self.high)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it says how far somebody looked, and not what the switch can do."""
+        return self.open_ended and self.limit in SHORT
+
+    @property
+    def no_answer(self) -> str:
+        """Why it is no answer; empty where it is one."""
+        if self.busy:
+            return "too busy to tell"
+        return f"lower bound, limit {self.limit}" if self.is_bound else ""
 
 
 def more_is_better(name: str, unit: Unit) -> bool:

@@ -19,10 +19,13 @@ from vsperf.analysis.answers import (
     parted,
 )
 from vsperf.analysis.difference import (
+    SEEN,
     Change,
     Difference,
+    Means,
     Sample,
     Scatter,
+    answers_in,
     difference_of,
     samples_of,
     scatters_of,
@@ -40,11 +43,16 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
+from vsperf.config.noise import NOISE, QUIET
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
+from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
+from vsperf.records.run import CaseRecord, PlannedCase
 
+HALF, DOUBLE = -0.5, 1.0
+"""Changes that no test over repeats may leave open and still be said to have found none."""
 SHOWN = 5
 """Reasons of a refusal."""
 Key = tuple[str, Unit]
@@ -88,7 +96,7 @@ class Row:
         if found is None:
             return False
         if found.least is None and found.most is None:
-            if self.bounded_below(number):
+            if self.bounded_below(number) or self.too_busy(number):
                 return None
             return self.worse(number) and _size(found) > share
         if more_is_better(self.name, self.unit):
@@ -104,6 +112,30 @@ class Row:
         """Whether of a side and of the base no more is known than what each is at least."""
         base, other = self.samples[0], self.samples[number]
         return bool(base and other and base.open_ended and other.open_ended)
+
+    def too_busy(self, number: int) -> bool:
+        """Whether the machine of a side, or of the base, was too busy to tell."""
+        return any(one is not None and one.busy for one in (self.samples[0], self.samples[number]))
+
+    def untold(self, number: int, asked: float | None = None) -> bool:
+        """Whether neither a change is seen nor can be ruled out, though bounds are known.
+
+        For that the whole interval has to lie within the share that is asked for. Where nobody asks
+        for one, repeats that are enough for ranks show a change or none, as long as it cannot be
+        half or double; of others it is what people ask to see. Single numbers without bounds are
+        told apart from that.
+        """
+        found = self.differences[number - 1]
+        if found is None or found.significant:
+            return False
+        if self.too_busy(number) or self.bounded_below(number):
+            return True
+        ends = (found.least, found.most)
+        known = [abs(end) for end in ends if end is not None]
+        if asked is None and found.means is Means.RANKS:
+            return (found.least or 0) <= HALF or (found.most or 0) >= DOUBLE
+        share = SEEN if asked is None else asked
+        return len(known) == 1 or max(known, default=0.0) > share
 
     def judged(self, share: float) -> bool | None:
         """Whether any side is worse by more; None where that may be."""
@@ -185,6 +217,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
         for group in groups
     ]
+    found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
     rows = [
         row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
@@ -330,6 +363,10 @@ def _samples(
     return samples_of(_renamed(one, asked) for one in every)
 
 
+def _answers(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
+    return {key: answers_in(sample) for key, sample in samples.items()}
+
+
 def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     """Name a finding by the load that was asked for."""
     of, at, load = finding.name.partition("at ")
@@ -346,10 +383,22 @@ def findings_in(
 ) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
-        found = findings_of(case.result, curve=curve, boundary=boundary)
-        yield from (one for one in found if one.name not in CONTROLS)
-        if latency:
-            yield from latencies_of(case.standing_trials, case.result)
+        found = itertools.chain(
+            (
+                one
+                for one in findings_of(case.result, curve=curve, boundary=boundary)
+                if one.name not in CONTROLS
+            ),
+            latencies_of(case.standing_trials, case.result) if latency else (),
+        )
+        busy = too_busy_to_tell(case.planned, case.record)
+        yield from (replace(one, run=case.run, busy=busy) for one in found)
+
+
+def too_busy_to_tell(case: PlannedCase, record: CaseRecord | None) -> bool:
+    """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
+    quiet = case.driver(NOISE) in (None, QUIET)
+    return quiet and record is not None and Flag.TOO_BUSY in record.flags
 
 
 def _rows(

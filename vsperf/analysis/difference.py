@@ -146,6 +146,8 @@ class Sample:
     """The answers of all repeats, in the order in which they were made; at least one."""
 
     findings: tuple[Finding, ...]
+    left_out: tuple[Finding, ...] = ()
+    """What is no repeat of the answer."""
 
     @property
     def name(self) -> str:
@@ -174,13 +176,32 @@ class Sample:
         return tuple(one.high for one in self.findings)
 
     @property
+    def ended(self) -> tuple[float, ...]:
+        """Those that are known: how far lower bounds lie apart is no scatter of what they bound."""
+        return tuple(one.value for one in self.findings if not one.open_ended)
+
+    @property
+    def busy(self) -> bool:
+        """Whether each machine was too busy to tell."""
+        return all(one.busy for one in self.findings)
+
+    @property
+    def answered(self) -> bool:
+        """Whether any of them is an answer."""
+        return any(not one.no_answer for one in self.findings)
+
+    @property
     def median(self) -> float:
-        return statistics.median(self.values)
+        return self._middle_of(self.values)
 
     @property
     def middle(self) -> tuple[float, float]:
         """The interval of the one in the middle."""
-        return statistics.median(self.lows), statistics.median(self.highs)
+        return self._middle_of(self.lows), statistics.median(self.highs)
+
+    def _middle_of(self, values: Sequence[float]) -> float:
+        """Return the middle of some; between two of which one is a bound lies no number."""
+        return statistics.median_low(values) if self.open_ended else statistics.median(values)
 
     @property
     def resolved(self) -> tuple[float, float]:
@@ -230,6 +251,25 @@ def samples_of(findings: Iterable[Finding]) -> dict[tuple[str, Unit], Sample]:
     for one in findings:
         found.setdefault((one.name, one.unit), []).append(one)
     return {key: Sample(tuple(group)) for key, group in found.items()}
+
+
+def answers_in(sample: Sample) -> Sample:
+    """Return a sample without what is no repeat of its answers; as it is where it has none.
+
+    A machine that was too busy says nothing. Nor does a lower bound below all answers: it would
+    have been met whatever the switch can do. One above an answer speaks for more, and without it
+    those that came to less would be chosen; it stays, and is taken as high as can be.
+    """
+    least = min((one.low for one in sample.findings if not one.no_answer), default=math.inf)
+    calm = any(not one.busy for one in sample.findings)
+    kept = tuple(
+        one
+        for one in sample.findings
+        if not (one.busy and calm) and (math.isinf(least) or not one.is_bound or one.low > least)
+    )
+    return replace(
+        sample, findings=kept, left_out=tuple(one for one in sample.findings if one not in kept)
+    )
 
 
 # How far repeats lie apart, as a share of what they find, and how many show a change.
@@ -313,7 +353,7 @@ def scatters_of(cases: Iterable[Mapping[tuple[str, Unit], Sample]]) -> dict[str,
         for (name, _), sample in samples.items():
             names = undrawn(name) if name in drawn else (name, *undrawn(name))
             for told in names:
-                groups.setdefault(told, []).append(sample.values)
+                groups.setdefault(told, []).append(() if sample.busy else sample.ended)
     known = {name: scatter_of(values) for name, values in groups.items()}
     return {name: scatter for name, scatter in known.items() if scatter is not None}
 
@@ -330,7 +370,7 @@ class Means(enum.StrEnum):
     """The intervals lie apart; how far repeats lie apart nobody knows."""
     NOTHING = "nothing"
     """Single numbers without bounds, of which nobody knows how far they can be off; or lower bounds
-    on both sides, above which each can be anything."""
+    above which a side can be anything; or a machine that was too busy to tell."""
 
 
 class Change(enum.StrEnum):
@@ -370,9 +410,12 @@ def difference_of(base: Sample, other: Sample, scatter: Scatter | None = None) -
 
     `scatter` is what is known of repeats of this number, also from other cases.
     """
+    if base.busy or other.busy:
+        return Difference(Means.NOTHING, Change.NONE, None)
     found = _judged(base, other, scatter)
-    if base.open_ended and other.open_ended and found.least is None and found.most is None:
-        return replace(found, means=Means.NOTHING)  # each may be anything above its lower bound
+    open_ended = base.open_ended or other.open_ended
+    if open_ended and not found.significant and None in (found.least, found.most):
+        return replace(found, means=Means.NOTHING)  # it may be anything above its lower bound
     return found
 
 

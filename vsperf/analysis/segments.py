@@ -7,7 +7,7 @@ series is cut before it is looked at, and a cut is no change.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
 
 from vsperf.analysis.repeats import FEWEST, SURE, order_p
@@ -33,12 +33,31 @@ class Segment:
 
 
 def segments_of(
-    values: Sequence[float], ground: Sequence[Hashable], *, levels: bool = True
+    values: Sequence[float],
+    ground: Sequence[Hashable],
+    *,
+    levels: bool = True,
+    answered: Sequence[bool] | None = None,
 ) -> tuple[Segment, ...]:
     """Return the stretches of a series; it is cut wherever what stands in `ground` changes.
 
-    Without `levels` nobody looks for any in between.
+    Without `levels` nobody looks for any in between. What is not `answered` is in the stretch that
+    it follows, and says nothing of its level; where nothing is, there are no levels.
     """
+    if answered is not None and not all(answered):
+        if not any(answered):
+            return segments_of(values, ground, levels=False)
+        told = [place for place, is_told in enumerate(answered) if is_told]
+        kept = segments_of(
+            [values[place] for place in told],
+            [ground[place] for place in told],
+            levels=levels,
+        )
+        ends = [0, *(told[one.begin] for one in kept[1:]), len(values)]
+        return tuple(
+            replace(one, begin=begin, end=end)
+            for one, (begin, end) in zip(kept, pairwise(ends), strict=True)
+        )
     found: list[Segment] = []
     begin = 0
     for _, places in groupby(range(len(values)), key=lambda place: ground[place]):

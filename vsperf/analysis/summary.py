@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from vsperf.analysis.kept import Kept, kept_of, made_at
 from vsperf.quantities.human import rounded_share
 from vsperf.quantities.units import FrameSize, LinkSpeed
 from vsperf.records.asked import Asked
@@ -81,6 +82,8 @@ class CaseRow:
     """By goal, what its answer rests on."""
     hits: Mapping[str, float] = field(default_factory=dict)
     """Shares of the lookups by the cache of the switch that answered them, as far as counted."""
+    partly: Mapping[str, Kept] = field(default_factory=dict)
+    """By goal, how the trials at its lower bound went, where not all of them passed."""
 
     @classmethod
     def of(cls, view: CaseView) -> CaseRow:
@@ -92,6 +95,7 @@ class CaseRow:
             lossless_frames(record, trials),
             resting_on(record, trials),
             hit_shares(trials),
+            partly_passed(record, trials),
         )
 
     @property
@@ -278,6 +282,18 @@ def resting_on(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, 
         if made := at_bounds(goal, trials):
             sending_ns = sum(one.duration_ns for one in made)
             found[goal.goal] = Resting(sending_ns, assumed(made, goal.draws))
+    return found
+
+
+def partly_passed(record: CaseRecord | None, trials: Sequence[Trial]) -> dict[str, Kept]:
+    """Return, by goal, how many of the trials at its lower bound passed, where not all did."""
+    found = {}
+    for goal in record.result.goals if record and record.result else ():
+        if goal.lower_fps is None or worst(goal.flags) is Severity.INVALID:
+            continue
+        kept = kept_of(made_at(goal.lower_fps, trials), Fraction(goal.loss_ratio))
+        if kept is not None and not kept.whole:
+            found[goal.goal] = kept
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vsperf.analysis.answers import Finding, in_regime, more_is_better, parted
 from vsperf.analysis.comparison import findings_in
-from vsperf.analysis.difference import Sample
+from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import (
     Contrast,
     case_facts,
@@ -48,6 +48,11 @@ class TrendPoint:
         return self.case.run
 
     @property
+    def no_answer(self) -> str:
+        """Why no change is found from it; empty where it is an answer."""
+        return "" if self.sample.answered else self.sample.findings[-1].no_answer
+
+    @property
     def facts(self) -> Mapping[str, str | None]:
         """All that is known of what was around it, settings included."""
         case = self.case
@@ -71,7 +76,7 @@ class Step:
     share: float | None
     """By how much the level changed; None across a cut."""
     contrasts: tuple[Contrast, ...]
-    """What differs from the run before it."""
+    """What differs from the last run before it that has an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,11 @@ class Trend:
     @property
     def simulated(self) -> bool:
         return self.points[0].case.simulated
+
+    @property
+    def answers(self) -> tuple[TrendPoint, ...]:
+        """What changes are found from."""
+        return tuple(point for point in self.points if not point.no_answer)
 
     def worse(self, step: Step) -> bool:
         """Whether the numbers are worse from a step on."""
@@ -199,7 +209,7 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
         if metric not in (None, key[2]):
             continue
         points = tuple(
-            TrendPoint(found[-1][0], Sample(tuple(finding for _, finding in found)))
+            TrendPoint(found[-1][0], answers_in(Sample(tuple(finding for _, finding in found))))
             for found in runs.values()
         )
         label, testbed, name, unit = key
@@ -220,7 +230,8 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
 def _trend(key: Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:
     medians = [point.sample.median for point in points]
     ground = [_ground(point.case) for point in points]
-    segments = segments_of(medians, ground, levels=not by_regime)
+    answered = [not point.no_answer for point in points]
+    segments = segments_of(medians, ground, levels=not by_regime, answered=answered)
     steps = [_step(points, before, after) for before, after in pairwise(segments)]
     return Trend(*key, points, segments, tuple(steps), by_regime)
 
@@ -233,6 +244,8 @@ def _ground(case: CaseView) -> str:
 
 def _step(points: tuple[TrendPoint, ...], before: Segment, after: Segment) -> Step:
     share = None if after.cut or before.mean <= 0 else after.mean / before.mean - 1
-    around = [[points[after.begin - 1].facts], [points[after.begin].facts]]
+    earlier = points[before.begin : after.begin]
+    last = next((one for one in reversed(earlier) if not one.no_answer), earlier[-1])
+    around = [[last.facts], [points[after.begin].facts]]
     told = together(contrasts(around))
     return Step(after.begin, after.cut, before.mean, after.mean, share, told)

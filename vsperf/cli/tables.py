@@ -57,6 +57,8 @@ from vsperf.records.run import Outcome
 from vsperf.trust.printable import printable
 
 NUMBERS = re.compile(r"\d[\d.,]*(?: [µmn]?s\b)?")
+MOST_PARTLY = 4
+"""Answers of which not all trials passed, where all cases of a run are shown."""
 GOAL = re.compile(r"^no \w+ ")
 FLAGGED = re.compile("|".join(f"{re.escape(flag.value)}: " for flag in Flag))
 """How a deviation begins that is a flag."""
@@ -90,6 +92,9 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
     """
     measured = [row for row in rows if row.record is not None]
     said = [Text(line, style="dim") for line in legend(rows, measured, simulated)]
+    case = column_case(rows)
+    labels = {row.planned.label: str(case.cell(row)) for row in measured}
+    said += [Text(line, style="dim") for line in _partly(measured, labels, whole)]
     said += [Text(line, style="dim") for line in _assumed(measured, whole)]
     for row in measured:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
@@ -102,8 +107,6 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         for one in rows
         if one.view.refuted
     ]
-    case = column_case(rows)
-    labels = {row.planned.label: str(case.cell(row)) for row in measured}
     warned = _warnings(measured)
     for doubt in islice(warned, MOST_WARNINGS):
         said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
@@ -116,6 +119,21 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         hint = "more on a case: vsperf show RUN CASE; on a word: vsperf explain WORD"
         said.append(Text(hint, style="dim"))
     return said
+
+
+def _partly(rows: Sequence[CaseRow], labels: Mapping[str, str], whole: bool) -> list[str]:
+    """Say of which answers not all trials at the lower bound passed; goals alike in one line."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for goal, kept in row.partly.items():
+            told.setdefault((labels[row.planned.label].strip(), kept.text), []).append(goal)
+    lines = [
+        f"{case} {', '.join(goals)}: of the trials at its lower bound {text}"
+        for (case, text), goals in told.items()
+    ]
+    if whole or len(lines) <= MOST_PARTLY:
+        return lines
+    return [*lines[:MOST_PARTLY], f"and {len(lines) - MOST_PARTLY} more: vsperf show RUN CASE"]
 
 
 def _assumed(rows: Sequence[CaseRow], whole: bool) -> list[str]:

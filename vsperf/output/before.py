@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.analysis.answers import findings_of, more_is_better
-from vsperf.analysis.comparison import Comparison, Row, compare
-from vsperf.analysis.difference import Difference, Means, least_repeats
+from vsperf.analysis.comparison import Comparison, Row, compare, too_busy_to_tell
+from vsperf.analysis.difference import SEEN, Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
 from vsperf.errors import UsageError, VsperfError
-from vsperf.output.compare_text import between_text, common_prefix, percent_text
+from vsperf.output.compare_text import between_text, common_prefix, first_of, percent_text
 from vsperf.output.report.account import told
 from vsperf.output.report.page import Brief
 from vsperf.records.asked import Asked
 from vsperf.records.files.baselines import Baseline, baselines
-from vsperf.records.files.index import Filter, Index
+from vsperf.records.files.index import CaseEntry, Filter, Index
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.result import heading
 from vsperf.records.run import Outcome
@@ -28,7 +28,9 @@ BY = {
     Means.INTERVALS: "by the intervals of single runs, and nobody knows how far runs lie apart: "
     f"`--repeat {least_repeats()}` on each side is the least that tells",
 }
-ALONE = "single numbers without bounds, or lower bounds alone on both sides"
+NO_EARLIER = "no earlier run of the same has a number to hold it against; too busy to tell"
+BUSY = "the machine was too busy to tell"
+ALONE = "single numbers without bounds, or a lower bound above which one can be anything"
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 
 
@@ -56,7 +58,8 @@ def before_of(results: Path, folders: Sequence[Path]) -> Brief | None:
 
 def _before_of(results: Path, folders: Sequence[Path]) -> Brief | None:
     runs = sorted((open_run(one) for one in folders), key=lambda run: run.header.started_at)
-    for earlier in _earlier(results, runs):
+    passed: list[str] = []
+    for earlier in _earlier(results, runs, passed):
         base = side_of(earlier.name, earlier.folders)
         other = side_of(earlier.found[0].name, earlier.found)
         try:
@@ -67,11 +70,17 @@ def _before_of(results: Path, folders: Sequence[Path]) -> Brief | None:
             continue
         if (answer := _answer(found, base, other)) is not None:
             return Brief(QUESTION, f"{answer} More: `{earlier.command}`.", "", "")
+    if passed:
+        runs_text = first_of(list(dict.fromkeys(passed)))
+        return Brief(QUESTION, f"It cannot be told: {NO_EARLIER}: {runs_text}.", "", "")
     return None
 
 
-def _earlier(results: Path, runs: Sequence[RunView]) -> Iterable[Earlier]:
-    """Yield what a report may be held against, what tells most first."""
+def _earlier(results: Path, runs: Sequence[RunView], passed: list[str]) -> Iterable[Earlier]:
+    """Yield what a report may be held against, what tells most first.
+
+    What is before it on a machine that was too busy is put down in `passed`.
+    """
     last = runs[-1]
     if len(runs) > 1:
         first = runs[0]
@@ -83,7 +92,7 @@ def _earlier(results: Path, runs: Sequence[RunView]) -> Iterable[Earlier]:
         name = f"the baseline {baseline.name}"
         command = f"vsperf compare --baseline {baseline.name} {_letters(last)}"
         yield Earlier(name, (baseline.folder,), (last.folder,), command)
-    if (folder := _same_case(results, last)) is not None:
+    if (folder := _same_case(results, last, passed)) is not None:
         yield _run(open_run(folder), last)
 
 
@@ -111,19 +120,34 @@ def _baselines(results: Path, run: RunView) -> list[Baseline]:
     )
 
 
-def _same_case(results: Path, run: RunView) -> Path | None:
-    """Return the last run before this one that has a number of one of its cases."""
-    header = run.header
-    ids = {case.id for case in header.cases}
+def _same_case(results: Path, run: RunView, passed: list[str]) -> Path | None:
+    """Return the last run before this one that has an answer of one of its cases.
+
+    Where none has, it is one with a lower bound, below which a run would be slower for sure.
+    """
+    header, bounded = run.header, None
+    planned = {case.id: case for case in header.cases}
     with Index.open(results) as index:
         index.refresh()
         for name in dict.fromkeys(Asked(case).name for case in header.cases):
             wanted = Filter(testcase=name, testbed=header.testbed, simulated=header.simulated)
             for case in index.cases(wanted):
                 earlier = case.run != run.run and case.started_at < header.started_at
-                if earlier and case.id in ids and case.outcome in NUMBERED:
+                if not earlier or case.id not in planned or case.outcome not in NUMBERED:
+                    continue
+                if too_busy_to_tell(planned[case.id], case.record):
+                    passed.append(case.run.rpartition("-")[2])
+                elif not _is_bound(case):
                     return results / case.run
-    return None
+                else:
+                    bounded = bounded or results / case.run
+    return bounded
+
+
+def _is_bound(case: CaseEntry) -> bool:
+    """Whether the first number of a case says no more than how far its search came."""
+    result = case.record.result if case.record else None
+    return result is not None and any(one.is_bound for one in list(findings_of(result))[:1])
 
 
 def _answer(found: Comparison, base: Side, other: Side) -> str | None:
@@ -141,7 +165,8 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     against = f"against {base.name}"
     judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
     if not judged:
-        return f"It cannot be told {against}: {ALONE}."
+        why = BUSY if any(row.too_busy(1) for row, _ in told_of) else ALONE
+        return f"It cannot be told {against}: {why}."
     worse = [(row, one) for row, one in judged if row.worse(1)]
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]
     of = f" of {len(judged)}" if len(judged) > 1 else ""
@@ -149,6 +174,12 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
         if some:
             count = f"{len(some)}{of} numbers; the most, " if of else ""
             return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."
+    if wide := [(row, one) for row, one in told_of if row.untold(1)]:
+        row, one = wide[0]
+        return (
+            f"It cannot be told {against}: a change of {percent_text(SEEN).lstrip('+')} or more "
+            f"can be neither seen nor ruled out, of {_told(row, one, prefix)}."
+        )
     most = max(judged, key=lambda one: abs(one[1].share or 0))
     count = f" in any{of} numbers; the most, " if of else ": "
     return f"No change that is more than chance{count}{_told(*most, prefix)}, {against}."

@@ -116,7 +116,7 @@ def simulated_note(simulated: bool) -> str:
 NOTHING = "nothing"
 
 
-def html_page(found: Comparison, *, only_changed: bool = False) -> str:
+def html_page(found: Comparison, *, only_changed: bool = False, asked: float | None = None) -> str:
     """Return a page that needs no network and no script; it looks as reports do."""
     from markupsafe import Markup
 
@@ -131,7 +131,7 @@ def html_page(found: Comparison, *, only_changed: bool = False) -> str:
         title=_title(found),
         style=Markup("\n".join(style.read_text() for style in styles)),  # noqa: S704 - our own
         simulated=SIMULATED if found.simulated else "",
-        headline=headline(found),
+        headline=headline(found, asked),
         picture=_picture(found),
         tables=_tables(found, only_changed),
         meanings=meanings(found),
@@ -161,9 +161,9 @@ def html_tables(found: Comparison) -> str:
     return "".join(parts)
 
 
-def markdown(found: Comparison, *, only_changed: bool = False) -> str:
+def markdown(found: Comparison, *, only_changed: bool = False, asked: float | None = None) -> str:
     """Return the same as Markdown."""
-    head = headline(found)
+    head = headline(found, asked)
     parts = [f"## {head.word}: {escape_markdown(_title(found))}"]
     if found.simulated:
         parts.append(f"**SIMULATED: {SIMULATED}**")

@@ -26,6 +26,7 @@ SHOWN_CASES = 3
 RANKS = {"by": 2, "repeats": 1}
 """Columns of changes that are left out where there is little room, the highest first."""
 NO_CHANGE = "~"
+UNTOLD = "CANNOT BE TOLD"
 UNKNOWN = "?"
 MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
@@ -65,8 +66,11 @@ class Headline:
     text: str
 
 
-def headline(found: Comparison) -> Headline:
-    """Return what came out of a comparison, with the size of the greatest change."""
+def headline(found: Comparison, asked: float | None = None) -> Headline:
+    """Return what came out of a comparison, with the size of the greatest change.
+
+    That there is none is only said where no change of the share that is asked for is left open.
+    """
     sides = range(1, len(found.sides))
     marked = [(row, n, mark_of(row, n)) for row in found.rows for n in sides]
     worst = next((one for one in marked if one[2] == "worse"), None)
@@ -75,7 +79,13 @@ def headline(found: Comparison) -> Headline:
     if most is None:
         judged = {one.means for row in found.rows for one in row.differences if one is not None}
         if judged <= {Means.NOTHING}:
-            return Headline("CANNOT BE TOLD", "open", summary(found))
+            return Headline(UNTOLD, "open", summary(found))
+        open_rows = sum(any(row.untold(n, asked) for n in sides) for row in found.rows)
+        if open_rows:
+            which = "it" if len(found.rows) == 1 else f"{open_rows} of them"
+            size = percent_text(SEEN if asked is None else asked).removeprefix("+")
+            text = f"{summary(found)} Of {which} a change of {size} or more can be neither seen"
+            return Headline(UNTOLD, "open", f"{text} nor ruled out.")
         ends = [
             abs(end)
             for row in found.rows
@@ -168,9 +178,10 @@ def change_text(one: Difference | None, mark: str = "") -> str:
     """
     if one is None:
         return "–"
-    if one.means is Means.NOTHING:
-        return UNKNOWN if one.share is None else f"{UNKNOWN} {percent_text(one.share)}"
     between = between_text(one.least, one.most)
+    if one.means is Means.NOTHING:
+        told = percent_text(one.share) if one.share is not None else between
+        return f"{UNKNOWN} {told}".rstrip()
     if not one.significant:
         return f"{NO_CHANGE} {between}".rstrip()
     size = one.change.value if one.share is None else percent_text(one.share)
@@ -227,6 +238,7 @@ def reservations(found: Comparison) -> Iterator[str]:
         busy = too_busy(case.record for case in side.cases if case.record is not None)
         if busy is not None:
             yield f"{letter}: {busy}"
+    yield from _left_out(found)
     if found.obstacles:
         yield "not comparable, and compared anyway: " + "; ".join(found.obstacles)
     if found.asked:
@@ -254,6 +266,20 @@ def reservations(found: Comparison) -> Iterator[str]:
     yield from _by_regime(found)
     if any(" at " in row.name and row.unit is Unit.NANOSECONDS for row in found.rows):
         yield "latency is that at shares of what each side reached, so loads may differ, too"
+
+
+def _left_out(found: Comparison) -> Iterator[str]:
+    """Yield which runs of a side are no repeats of its answer, and why."""
+    for number, letter in enumerate(LETTERS[: len(found.sides)]):
+        names: dict[tuple[str, str], dict[str, None]] = {}
+        for row in found.rows:
+            sample = row.samples[number]
+            for one in () if sample is None else sample.left_out:
+                told = names.setdefault((one.run.rpartition("-")[2], one.no_answer), {})
+                told[heading(row.name)] = None
+        texts = [f"{run} ({', '.join(of)}: {why})" for (run, why), of in names.items()]
+        if texts:
+            yield f"{letter}: left out, as no repeat of an answer: {'; '.join(texts)}"
 
 
 def _by_regime(found: Comparison) -> Iterator[str]:
@@ -307,15 +333,21 @@ def _unknown_scatter(found: Comparison) -> Iterator[str]:
         "the least that tells"
     )
     repeated = [row for row in rows if any(one and one.count > 1 for one in row.samples)]
+    zeros = [row for row in repeated if any(one and min(one.values) <= 0 for one in row.samples)]
     if len(repeated) < len(rows):
+        several = any(
+            one and (one.count > 1 or one.left_out) for row in found.rows for one in row.samples
+        )
+        bare = dict.fromkeys(heading(row.name) for row in rows if row not in repeated)
+        what = f"{', '.join(bare)}: no answer" if several else "nothing"
         restless = _restless([run.header for side in found.sides for run in side.runs])
         unknown = f"nobody knows how far runs lie apart here{restless}"
         yield (
-            f"nothing was repeated, so {unknown}, and each side is one deployment, one draw: how "
+            f"{what} was repeated, so {unknown}, and each side is one deployment, one draw: how "
             f"much of a change is the deployment's nobody can say: {tells}"
         )
-    if repeated:
-        names = ", ".join(dict.fromkeys(heading(row.name) for row in repeated))
+    if zeros:
+        names = ", ".join(dict.fromkeys(heading(row.name) for row in zeros))
         yield f"{names}: how far repeats lie apart is no share of a number that is 0: {tells}"
 
 
@@ -471,28 +503,6 @@ def generators_notes(rows: Sequence[GeneratorRow]) -> Iterator[str]:
         yield f"{generator}, {text}"
 
 
-def generators_data(rows: Sequence[GeneratorRow]) -> list[dict[str, Any]]:
-    """Return the same for programs; what is not known is null, and `missing` says why."""
-    return [
-        {
-            "case": row.label,
-            "generator": row.generator,
-            "repeats": row.repeats,
-            "limits": [limit.value for limit in row.limits],
-            "checked_fps": row.checked_fps,
-            "loss_free_fps": None if row.loss_free is None else list(row.loss_free.values),
-            "scatter": row.scatter,
-            "floor_ns": row.floor_ns,
-            "pace": row.pace,
-            "beside_ns": row.beside_ns,
-            "per_cpu_fps": row.per_cpu_fps,
-            "missing": dict(row.missing),
-            "reservations": [flag.value for flag in row.reservations],
-        }
-        for row in rows
-    ]
-
-
 def _pace_text(pace: Mapping[str, float]) -> str:
     """Return what a monitor saw; not each of them sees all of it, nor has a record of others."""
     gaps = [human_ns(pace[name]) for name in ("gap_off_p50_ns", JUDGED_BY) if name in pace]
@@ -502,73 +512,3 @@ def _pace_text(pace: Mapping[str, float]) -> str:
 
 def _known(value: float | None, text: Callable[[float], str]) -> str:
     return NOTHING if value is None else text(value)
-
-
-# A comparison as plain data, for programs.
-
-
-def comparison_data(found: Comparison, *, only_changed: bool = False) -> dict[str, Any]:
-    """Return all of it; what is not known is null, and shares are of one."""
-    return {
-        "simulated": found.simulated,
-        "sides": [
-            {"name": side.name, "runs": [run.run for run in side.runs]} for side in found.sides
-        ],
-        "obstacles": list(found.obstacles),
-        "environment": [
-            {"name": one.name, "values": [list(v) for v in one.values], "cases": list(one.cases)}
-            for one in found.contrasts
-        ],
-        "rows": [_row(row) for row in found.rows if row.changed or not only_changed],
-        "gaps": [
-            {"case": gap.label, "side": gap.side, "why": gap.why}
-            | ({"number": gap.name} if gap.name else {})
-            for gap in found.gaps
-        ],
-        "scatter": {
-            name: {"share": one.share, "repeats_to_see_3_percent": one.repeats_to_see()}
-            for name, one in found.scatters.items()
-        },
-        **({"generators": generators_data(found.generators)} if found.generators else {}),
-        "notes": list(notes(found)),
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "case": row.label,
-        "number": row.name,
-        "unit": row.unit.value,
-        "sides": [_sample(sample) for sample in row.samples],
-        "changes": [_difference(row, place) for place in range(len(row.differences))],
-    }
-
-
-def _sample(sample: Sample | None) -> dict[str, Any] | None:
-    if sample is None:
-        return None
-    low, high = sample.middle
-    return {
-        "repeats": sample.count,
-        "median": sample.median,
-        "low": low,
-        "high": None if math.isinf(high) else high,
-        "values": list(sample.values),
-    }
-
-
-def _difference(row: Row, place: int) -> dict[str, Any] | None:
-    one: Difference | None = row.differences[place]
-    if one is None:
-        return None
-    return {
-        "change": one.change.value,
-        "worse": row.worse(place + 1),
-        "by": one.means.value,
-        "share": one.share,
-        "least": one.least,
-        "most": one.most,
-        "p": one.p,
-        "p_is_exact": None if one.p is None else one.exact,
-        "repeats_as_one": one.together,
-    }

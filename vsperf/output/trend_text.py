@@ -35,7 +35,9 @@ def trend_table(trend: Trend, limit: int) -> Table:
                 point.case.header.started_at[:16].replace("T", " "),
                 value_text(point.sample),
                 str(point.sample.count),
-                "" if step is None else Cell(step_text(trend, step), _mark(trend, step)),
+                point.no_answer
+                if step is None
+                else Cell(step_text(trend, step), _mark(trend, step)),
             )
         )
     heads: tuple[Column[Any], ...] = (
@@ -72,15 +74,22 @@ def _change(trend: Trend) -> Cell:
     if trend.by_regime:
         return Cell("see near, and far")
     if not steps:
-        medians = [point.sample.median for point in trend.points]
-        share = max(medians) / min(medians) - 1 if min(medians) > 0 else 0
-        return Cell(f"no change, within {human_share(share)}" if share else "no change")
+        medians = [point.sample.median for point in trend.answers]
+        share = max(medians) / min(medians) - 1 if medians and min(medians) > 0 else 0
+        within = f", within {human_share(share)}" if share else ""
+        return Cell(f"{unchanged(trend)}{within}")
     texts = [f"and {len(trend.steps) - LAST} before"] if len(trend.steps) > LAST else []
     for step in steps:
         point = trend.points[step.place]
         when = f"{point.case.header.started_at[:10]} {_letters(point.run)}"
         texts.append(f"cut at {when}" if step.cut else f"{step_text(trend, step)}, from {when}")
     return Cell("\n".join(texts), _mark(trend, steps[-1]))
+
+
+def unchanged(trend: Trend) -> str:
+    """Say of a series without changes that it has none, or too few answers for one."""
+    count = len(trend.answers)
+    return "no change" if count > 1 else f"cannot be told: {counted(count, 'answer')}"
 
 
 def _letters(run: str) -> str:
@@ -109,6 +118,24 @@ def of_one_run(found: Sequence[Trend]) -> Iterator[str]:
     yield f"of a single run, so there is nothing to compare yet: {first_of(names)}"
     yield f"what it found: vsperf show {_letters(last.run)}"
     yield f"a trend begins with the next run of the same: {_again(last)}"
+
+
+def of_no_answers(found: Sequence[Trend]) -> Iterator[str]:
+    """Yield which runs stand in series without any answer of a case, and why."""
+    why: dict[tuple[str, str], str] = {}
+    told = {(one.run, trend.label) for trend in found for one in trend.answers}
+    for trend in found:
+        for point in trend.points:
+            if point.no_answer and (point.run, trend.label) not in told:
+                why.setdefault((point.run, trend.label), point.no_answer)
+    alike: dict[str, dict[str, None]] = {}
+    for (run, _), text in why.items():
+        alike.setdefault(text, {})[_letters(run)] = None
+    if not alike:
+        return
+    which = "; ".join(f"{first_of([*runs])} ({text})" for text, runs in alike.items())
+    count = counted(len({run for run, _ in why}), "run")
+    yield f"no change is found from {count} without an answer: {which}"
 
 
 def of_undrawn(cases: Sequence[CaseView]) -> Iterator[str]:
@@ -194,6 +221,7 @@ def trend_data(trend: Trend) -> dict[str, Any]:
                 "labels": dict(point.case.labels),
                 "median": point.sample.median,
                 "is_lower_bound": point.sample.median_is_open,
+                "no_answer": point.no_answer or None,
                 "values": list(point.sample.values),
             }
             for point in trend.points

@@ -11,7 +11,9 @@ from vsperf.records.figure_words import FIGURES
 RATES: Mapping[str, str] = MappingProxyType(
     {
         "NDR": "Non-drop rate: the highest load that passes without loss. It lies in the interval "
-        "from the highest load that passed to the lowest that failed.",
+        "from the highest load that passed to the lowest that failed. By RFC 9971 a load passes "
+        "where most of its time passed (`search.exceed_ratio`), so some trials at it may have lost "
+        "frames; a line below the table says how many. With RFC 2544 a single loss fails it.",
         "PDR": "Partial drop rate: the same with a little loss allowed; each case says how much.",
         "throughput": "What RFC 2544 calls the NDR: the highest load at which no frame is lost.",
         "interval": "A load that passed … one that failed. The truth lies between; a narrower one "

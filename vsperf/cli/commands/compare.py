@@ -16,11 +16,11 @@ from vsperf.cli.stored import complete_baseline, complete_run, results_option
 from vsperf.cli.tables import console, print_label, print_table
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
+from vsperf.output.compare_data import comparison_data
 from vsperf.output.compare_page import html_page, markdown
 from vsperf.output.compare_text import (
     MOST_SIDES,
     change_tables,
-    comparison_data,
     environment_table,
     first_of,
     generators_table,
@@ -36,6 +36,8 @@ LIMIT = 50
 """Rows of a table when nobody asks for more."""
 FORMATS = ("table", "json", "md", "html")
 WIDE = "the interval is too wide to tell whether it"
+BUSY = "the machine was too busy to tell whether it"
+HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
 
 
@@ -114,13 +116,14 @@ def command(
             fix="name fewer; runs with one label, as revision=4f2c1ab, are one side",
         )
     found = compare(every, anyway=anyway, latency=latency)
-    text = _text(found, wanted, only_changed)
+    asked = None if fail_above is None else float(fail_above)
+    text = _text(found, wanted, only_changed, asked)
     if text is not None:
         _write(text, output)
     elif output is not None:
         raise UsageError("-o needs a format", fix="add --format html, md or json")
     else:
-        _print(found, only_changed, limit)
+        _print(found, only_changed, limit, asked)
     return _exit_code(found, fail_above, quiet=wanted != "table")
 
 
@@ -158,14 +161,14 @@ def _taken_apart(sides: Sequence[Side], by: str, baseline: str | None) -> tuple[
     return found
 
 
-def _text(found: Comparison, wanted: str, only_changed: bool) -> str | None:
+def _text(found: Comparison, wanted: str, only_changed: bool, asked: float | None) -> str | None:
     match wanted:
         case "json":
             return json.dumps(comparison_data(found, only_changed=only_changed), indent=2) + "\n"
         case "md":
-            return markdown(found, only_changed=only_changed)
+            return markdown(found, only_changed=only_changed, asked=asked)
         case "html":
-            return html_page(found, only_changed=only_changed)
+            return html_page(found, only_changed=only_changed, asked=asked)
         case _:
             return None
 
@@ -182,10 +185,10 @@ def _write(text: str, output: Path | None) -> None:
         say(f"comparison: {output}", err=True)
 
 
-def _print(found: Comparison, only_changed: bool, limit: int) -> None:
+def _print(found: Comparison, only_changed: bool, limit: int, asked: float | None) -> None:
     out = console()
     print_label(out, simulated=found.simulated)
-    head = headline(found)
+    head = headline(found, asked)
     out.print(f"{head.word}: {head.text}")
     print_table(out, sides_table(found), blocks=True)
     out.print()
@@ -230,9 +233,15 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         say(f"no number to judge: {first_of(missing)}", err=quiet)
     undecided = found.undecided(float(fail_above))
     sides = range(1, len(found.sides))
-    bounded = [row for row in undecided if any(row.bounded_below(number) for number in sides)]
+    busy = [row for row in undecided if any(row.too_busy(number) for number in sides)]
+    told = [row for row in undecided if row not in busy]
+    bounded = [row for row in told if any(row.bounded_below(number) for number in sides)]
+    told = [row for row in told if row not in bounded]
+    half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
     for rows, why, remedy in (
-        ([row for row in undecided if row not in bounded], WIDE, "more repeats narrow it"),
+        ([row for row in told if row not in half], WIDE, "more repeats narrow it"),
+        (half, HALF, "a generator that can do more, or more time, tells"),
+        (busy, BUSY, "measure again when it is quiet: `--wait 30m`"),
         (bounded, BOUNDED, "a generator that can do more tells"),
     ):
         if rows:

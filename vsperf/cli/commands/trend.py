@@ -17,11 +17,13 @@ from vsperf.errors import ExitCode
 from vsperf.output.trend_text import (
     changes,
     of_changes,
+    of_no_answers,
     of_one_run,
     of_undrawn,
     overview_table,
     trend_data,
     trend_table,
+    unchanged,
 )
 from vsperf.quantities.human import counted
 from vsperf.records.files.query import Filter
@@ -96,7 +98,7 @@ def command(
     if singles := [trend for trend in found.found if len(trend.points) == 1]:
         for line in of_one_run(singles):
             out.print(line)
-    for line in of_undrawn(found.undrawn):
+    for line in (*of_no_answers(found.found), *of_undrawn(found.undrawn)):
         out.print(f"! {line}")
     if found.left_out:
         left_out = counted(found.left_out, "simulated run")
@@ -130,4 +132,4 @@ def _print_runs(out: Console, trend: Trend, limit: int) -> None:
     if trend.by_regime:
         out.print("how long CPUs were near each other decides it: see it near, and far")
     elif not trend.steps:
-        out.print("no change")
+        out.print(unchanged(trend))

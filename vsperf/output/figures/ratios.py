@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.analysis.answers import CONTROLS, Finding, findings_of, in_regime, parted
-from vsperf.analysis.difference import Sample, difference_of, samples_of, scatter_of
+from vsperf.analysis.comparison import too_busy_to_tell
+from vsperf.analysis.difference import Sample, answers_in, difference_of, samples_of, scatter_of
 from vsperf.analysis.environment import ground_of_case
 from vsperf.output.figures.drawing import (
     Axis,
@@ -50,6 +51,8 @@ class CaseNumbers:
     """What its switch is called."""
     apart: str = ""
     """Its label without the switch."""
+    busy: bool = False
+    """Whether its machine was too busy to tell."""
 
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
@@ -58,8 +61,11 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
     evidence = evidence_of(view, "" if _numbers(view.result) else "no number")
+    busy = too_busy_to_tell(view.planned, view.record)
     return (
-        CaseNumbers(side, view.label, view.simulated, ground, view.result, evidence, switch, apart),
+        CaseNumbers(
+            side, view.label, view.simulated, ground, view.result, evidence, switch, apart, busy
+        ),
     )
 
 
@@ -122,11 +128,12 @@ def _drawn(
         (
             Panel(
                 Axis("case and number", "", Scale.NAMES, ticks=ticks),
-                Axis(f"share of the first {noun}", "%"),
+                Axis(f"share of the first {noun}, 100 % = same", "%"),
                 (Line("no change", ends, Look.CEILING, markers=False), *layers, *others),
             ),
         ),
-        f"Each as a share of what the first {noun} came to, {first}. Bars reach as far as the "
+        f"Each as a share of what the first {noun} came to, {first}: 100 % is no change, and what "
+        "`vsperf compare` calls +75 % is 175 %. Bars reach as far as the "
         "ratio can be: at 95 %, by ranks of repeats where there are enough, else by the bounds "
         "of the searches, widened by how far repeats lie apart where that is known.",
         not_drawn(more, "number"),
@@ -186,10 +193,10 @@ def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     boundary = parted(one.result for one in cases if one.result is not None)
     for one in cases:
         own = by_case.setdefault(one.side, {}).setdefault(one.label, [])
-        own.extend(_numbers(one.result, boundary))
+        own.extend(replace(each, busy=one.busy) for each in _numbers(one.result, boundary))
     return {
         side: {
-            (label, name, unit): sample
+            (label, name, unit): answers_in(sample)
             for label, findings in labels.items()
             for (name, unit), sample in samples_of(findings).items()
         }
@@ -202,7 +209,7 @@ def _ratio(
 ) -> Point | None:
     """Return a ratio with its ends; None where it is no number."""
     groups = [
-        sample.values
+        () if sample.busy else sample.ended
         for side in sides.values()
         for key, sample in side.items()
         if key[1] == base.name
@@ -224,8 +231,10 @@ def _name(key: Place, places: Sequence[Place]) -> str:
 PLOT = Plot(
     name="ratios",
     title="what changed from the first run to others, with confidence intervals",
-    needs="two runs of one case, or one run of several switches, with more on one side than lower "
-    "bounds (≥): `vsperf plot ratios RUN RUN`",
+    needs="two runs of one case, or one run of several switches, with an answer on each side: "
+    "`vsperf plot ratios RUN RUN`. A lower bound (≥) has no ratio, nor has a number of a machine "
+    "that was too busy to tell, or one that is told by regime; `vsperf plot intervals RUN RUN` "
+    "draws these as they are",
     gather=gather,
     draw=draw,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from vsperf.analysis.answers import (
@@ -15,7 +15,8 @@ from vsperf.analysis.answers import (
     more_is_better,
     regime_in,
 )
-from vsperf.analysis.difference import Sample
+from vsperf.analysis.comparison import too_busy_to_tell
+from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
 from vsperf.output.figures.curves import UNITS
@@ -92,13 +93,14 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
     names = {first.name, *(in_regime(first.name, one) for one in Regime)}
+    busy = too_busy_to_tell(view.planned, view.record)
     return tuple(
         CaseNumbers(
             run=view.run,
             began=view.header.started_at,
             series=(view.label, view.header.testbed, view.simulated),
             ground=json.dumps([view.planned.id, ground], sort_keys=True, default=str),
-            finding=one,
+            finding=replace(one, busy=busy),
             result=result,
             evidence=evidence_of(view),
             labels=view.labels,
@@ -125,6 +127,7 @@ def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
         if any(one.moved for one in shown)
         else "",
         _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
+        _no_answers(sum(not sample.answered for one in shown for sample in one.samples)),
         not_drawn(more, "case"),
     )
 
@@ -136,20 +139,31 @@ def _open(count: int) -> str:
     return f"{count} of these {'is' if count == 1 else 'are'} only known to be as high or higher."
 
 
+def _no_answers(count: int) -> str:
+    """Say how many points no level goes by."""
+    if not count:
+        return ""
+    which = "point is no answer" if count == 1 else "points are no answers"
+    return f"{count} {which}, by a busy machine or a limit beside the switch; levels go without."
+
+
 def _series(cases: Sequence[CaseNumbers]) -> Iterator[Series]:
     known: dict[tuple[Key, str, Unit], dict[str, list[CaseNumbers]]] = {}
     for one in sorted(cases, key=lambda one: (one.began, one.run)):
         number = (one.series, one.finding.name, one.finding.unit)
         known.setdefault(number, {}).setdefault(one.run, []).append(one)
     for (key, _, _), runs in known.items():
-        samples = tuple(Sample(tuple(one.finding for one in found)) for found in runs.values())
+        samples = tuple(
+            answers_in(Sample(tuple(one.finding for one in found))) for found in runs.values()
+        )
         every = tuple(one for found in runs.values() for one in found)
         yield Series(key, tuple(found[-1] for found in runs.values()), samples, every)
 
 
 def _panel(series: Series) -> Panel:
     values = [sample.median for sample in series.samples]
-    segments = segments_of(values, [one.ground for one in series.runs])
+    answered = [sample.answered for sample in series.samples]
+    segments = segments_of(values, [one.ground for one in series.runs], answered=answered)
     first = series.samples[0]
     label, testbed, simulated = series.key
     points = tuple(
@@ -161,7 +175,7 @@ def _panel(series: Series) -> Panel:
         for place, (value, sample) in enumerate(zip(values, series.samples, strict=True), start=1)
     )
     layers: list[Layer] = [Points("runs", points, simulated=simulated, color=0)]
-    if not series.moved:
+    if not series.moved and any(answered):
         layers += _levels(segments)
         layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
     return Panel(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
@@ -18,6 +17,7 @@ from vsperf.analysis.answers import (
     over_draws,
     share_text,
 )
+from vsperf.analysis.kept import kept_of, made_at
 from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow
 from vsperf.output.case_tables import gigabits
 from vsperf.output.report.account import ending_of, told
@@ -30,7 +30,6 @@ from vsperf.quantities.human import (
     human_interval,
     human_ns,
     human_seconds,
-    percent,
     rounded_share,
 )
 from vsperf.quantities.unit import Unit
@@ -46,7 +45,6 @@ from vsperf.records.result import (
     amount,
     answering,
     heading,
-    of_a_load,
 )
 from vsperf.records.trial import Trial
 from vsperf.records.words import meaning
@@ -72,7 +70,7 @@ def numbers_of(row: CaseRow, trials: Sequence[Trial]) -> tuple[Number, ...]:
 
 def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     limit = Fraction(goal.loss_ratio)
-    kept = _kept(_made(goal.lower_fps, trials), limit)
+    kept = kept_of(made_at(goal.lower_fps, trials), limit)
     allowed = "without loss" if limit == 0 else f"with {loss_text(goal.loss_ratio)} loss or less"
     passed = "highest load" if kept is None or kept.whole else f"highest load that {kept.share}"
     used = None if worst(goal.flags) is Severity.INVALID else goal.lower_fps
@@ -83,8 +81,8 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
     ]
     how = [
         *_search(row),
-        *_bound("Lower bound", goal.lower_fps, _made(goal.lower_fps, trials)),
-        *_bound("Upper bound", goal.upper_fps, _made(goal.upper_fps, trials)),
+        *_bound("Lower bound", goal.lower_fps, made_at(goal.lower_fps, trials)),
+        *_bound("Upper bound", goal.upper_fps, made_at(goal.upper_fps, trials)),
         LOSS,
         *(_formulas(row, used) if used is not None else ()),
         f"Limited by {goal.limit.value}: {LIMITS[goal.limit]}",
@@ -159,52 +157,6 @@ def _deployments(goal: GoalResult) -> str:
         f"Asked again on further deployments, by the same rule in a short search from the known "
         f"bounds, by {goal.draws.view}. {'; '.join(found)}."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """How many of the trials at a load kept to what a goal allows: a search asks for most."""
-
-    load: str
-    within: int
-    trials: int
-    allowed: Fraction
-    worst: Fraction
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of them did."""
-        return self.within == self.trials
-
-    @property
-    def share(self) -> str:
-        """How many of them did, where not all did; few may be most of the time, by their length."""
-        if 2 * self.within > self.trials:
-            return f"mostly passed ({self.within} of {self.trials} trials)"
-        if 2 * self.within == self.trials:
-            return f"half of the trials passed ({self.within} of {self.trials})"
-        return f"{self.within} of {self.trials} trials passed"
-
-    @property
-    def text(self) -> str:
-        """The same in words."""
-        what = "none" if self.allowed == 0 else f"no more than {loss_text(self.allowed)}"
-        if self.whole:
-            return f"all {self.trials} lost {what}" if self.trials > 1 else f"the one lost {what}"
-        worst = percent(self.worst)
-        return f"{self.within} of {self.trials} lost {what}, the worst lost {worst}"
-
-
-def _kept(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
-    losses = [one.loss_ratio for one in made if one.valid]
-    if not losses:
-        return None
-    within = sum(loss <= allowed for loss in losses)
-    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
-
-
-def _made(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:
-    return [one for one in trials if one.load_fps == fps and of_a_load(one)]
 
 
 def _limited(limit: Limit) -> Fact:

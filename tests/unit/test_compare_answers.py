@@ -1,0 +1,151 @@
+"""What counts as a repeat of an answer, and when it can be said that nothing changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compared_runs import bound, found, of, run
+
+from vsperf.analysis.answers import Finding
+from vsperf.analysis.difference import Means, Sample, answers_in
+from vsperf.cli.main import run_cli
+from vsperf.errors import ExitCode
+from vsperf.output.compare_data import comparison_data
+from vsperf.output.compare_text import headline, notes, value_text
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
+from vsperf.records.result import Limit
+
+SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
+
+
+def two_a_side(results: Path, limit: Limit = Limit.GENERATOR) -> None:
+    """Store a bound and an answer on one side, a run of a busy machine and an answer on another."""
+    run(results, "aaaa", {1: [bound(1_484_000, limit)]}, labels={"s": "port"})
+    run(results, "bbbb", {1: [found(3_228_000, 5_578_000)]}, labels={"s": "port"})
+    labels, busy = {"s": "network"}, [Flag.TOO_BUSY]
+    run(results, "cccc", {1: [found(10_800, 10_900)]}, flags=busy, labels=labels)
+    run(results, "dddd", {1: [found(5_251_000, 5_305_000)]}, labels=labels)
+
+
+@pytest.mark.parametrize("limit", SHORT)
+def test_bounds_and_busy_machines_are_no_repeats_and_are_named(
+    limit: Limit, tmp_path: Path
+) -> None:
+    two_a_side(tmp_path, limit)
+    compared = of(tmp_path, "s=port", "s=network")
+    (row,) = compared.rows
+    assert [value_text(one) for one in row.samples] == [
+        "3.228 … 5.578 Mfps",
+        "5.251 … 5.305 Mfps",
+    ], "numbers that a run found"
+    assert [one and one.count for one in row.samples] == [1, 1]
+    told = list(notes(compared))
+    assert f"A: left out, as no repeat of an answer: aaaa (ndr: lower bound, limit {limit})" in told
+    assert "B: left out, as no repeat of an answer: cccc (ndr: too busy to tell)" in told
+    assert not any("nothing was repeated" in line for line in told)
+    assert any(line.startswith("ndr: no answer was repeated") for line in told)
+    (data,) = comparison_data(compared)["rows"]
+    assert data["sides"][1]["left_out"] == [
+        {"run": "2026-11-20-phy2phy_tput-cccc", "value": 10_800, "why": "too busy to tell"}
+    ]
+
+
+def test_an_interval_that_rules_nothing_out_is_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_a_side(tmp_path)
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "s=port", "s=network", *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "CANNOT BE TOLD: 0 of 1 numbers changed. Of it a change of 3.00 % or more" in said
+    assert "NO CHANGE" not in said
+
+
+def test_what_is_asked_decides_whether_nothing_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bounds of 1,000 and 1,050 kfps on both sides: 5 % either way."""
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [found(1_000_000, 1_050_000)]})
+    argv = ["compare", "aaaa", "bbbb", "--results", str(tmp_path)]
+    assert run_cli(argv) == 0
+    assert "CANNOT BE TOLD" in capsys.readouterr().out
+    assert run_cli([*argv, "--fail-above", "6%"]) == 0
+    assert "NO CHANGE" in capsys.readouterr().out
+
+
+def test_what_is_asked_counts_of_repeats_and_on_pages_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [1_000_000, 1_040_000, 960_000, 1_010_000]})
+    argv = ["compare", "aaaa", "bbbb", "--results", str(tmp_path), "--fail-above", "3%"]
+    for how in ([], ["--format", "md"], ["--format", "html"]):
+        assert run_cli([*argv, *how]) == ExitCode.INVALID_RESULT
+        assert "CANNOT BE TOLD" in capsys.readouterr().out
+
+
+def test_repeats_that_leave_half_and_double_open_show_nothing(tmp_path: Path) -> None:
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [1_000_000, 3_000_000, 1_500_000, 2_500_000]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).word == "CANNOT BE TOLD"
+
+
+def test_enough_repeats_that_show_none_are_no_change(tmp_path: Path) -> None:
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [1_000_000, 1_040_000, 960_000, 1_010_000]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).word == "NO CHANGE"
+
+
+@pytest.mark.parametrize("sides", [("aaaa", "bbbb"), ("bbbb", "aaaa")])
+def test_a_lower_bound_beside_an_answer_above_it_says_nothing(
+    sides: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many such bounds a side has."""
+    run(tmp_path, "aaaa", {1: [bound(1_484_000), bound(1_600_000)]})
+    run(tmp_path, "bbbb", {1: [5_251_000]})
+    compared = of(tmp_path, *sides)
+    (difference,) = compared.rows[0].differences
+    assert difference is not None and difference.means is Means.NOTHING
+    assert headline(compared).word == "CANNOT BE TOLD"
+    assert not any("a number that is 0" in line for line in notes(compared))
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", *sides, *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "with a lower bound alone on one side nobody can tell" in said
+
+
+def test_what_lies_below_a_lower_bound_is_worse_all_the_same(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [bound(5_000_000)]})
+    run(tmp_path, "bbbb", {1: [1_000_000]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).word == "WORSE"
+
+
+def test_a_machine_that_was_too_busy_tells_no_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "aaaa", {1: [1_000_000]}, flags=[Flag.TOO_BUSY])
+    run(tmp_path, "bbbb", {1: [5_000_000]})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "CANNOT BE TOLD" in said
+    assert "too busy to tell whether it is worse by more than 3%: phy2phy_tput-64B ndr" in said
+
+
+def test_a_bound_above_an_answer_stays_or_the_lesser_ones_would_be_chosen() -> None:
+    ends = [(8.0, 9.0), (10.0, float("inf")), (7.0, float("inf"))]
+    every = Sample(
+        tuple(Finding("ndr", Unit.FPS, low, low, high, Limit.GENERATOR) for low, high in ends)
+    )
+    kept = answers_in(every)
+    assert (kept.lows, [one.low for one in kept.left_out]) == ((8.0, 10.0), [7.0])
+    assert kept.middle[0] == 8.0, "between an answer and a bound lies no number"
+
+
+def test_that_the_link_is_full_is_an_answer() -> None:
+    full = Finding("ndr", Unit.FPS, 7.0, 7.0, float("inf"), Limit.LINK)
+    answer = Finding("ndr", Unit.FPS, 8.0, 8.0, 9.0, Limit.DUT)
+    assert answers_in(Sample((full, answer))).count == 2
