@@ -31,7 +31,7 @@ FULL, FREE, UNKNOWN = Verdict.FULL, Verdict.FREE, Verdict.UNKNOWN
 
 def losing(*, result: SearchResult | None = None, **changes: Any) -> Measured:
     """A case that lost frames above its bound, in a trial with these changes."""
-    found = {} if result is None else {"result": result}
+    found: dict[str, Any] = {} if result is None else {"result": result}
     return case(passing(), lossy(**changes), **found)
 
 
