@@ -364,7 +364,7 @@ def _lost(trial: Trial) -> str:
     share = loss_text(worse.loss_ratio)
     if len(trial.directions) == 1:
         return f"lost {lost:,} ({share})"
-    return f"lost {lost:,}, at worst {share} ({worse.name})"
+    return f"lost {lost:,}, max {share} ({worse.name})"
 
 
 def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStarted) -> str:

@@ -81,7 +81,7 @@ HOST: Mapping[str, str] = MappingProxyType(
         "what the goal asks for; where less than half is left, there is no such answer. "
         "Standards are held against the answer from all time. Of programs it is what others "
         "left of the CPU of which they had most.",
-        "slot": "About 3 ms of a trial, for which tgen counts alone what it sent, what arrived and "
+        "slot": "About 3 ms of a trial: tgen counts for each what it sent, what arrived, and "
         "whether it was kept from running. Clean time is made of them.",
         "hypervisor": "What runs virtual machines, and shares the CPUs of a computer among them.",
         "waited": "Ready to run while its CPU ran something else.",
