@@ -109,6 +109,15 @@ class TestCriteria:
         assert what == "expect names 'mean_round_trip', which is no metric of this case"
         assert fix.startswith("say which one it is for, by `search:` in it; many: this case has")
 
+    def test_a_wrong_metric_is_told_with_all_else_that_is_wrong_in_its_item(
+        self, tmp_path: Path
+    ) -> None:
+        item = "{metric: ratee, min: much, max_los: 1%}"
+        told = [what for what, _ in wrong(tmp_path, f"{TWO}expect: [{item}]\n")]
+        assert any("'ratee', which is no metric" in what for what in told)
+        assert any("much" in what for what in told)
+        assert any("max_los" in what for what in told)
+
     def test_for_what_nobody_asks_are_wrong_unless_it_was_left_out_above(
         self, tmp_path: Path
     ) -> None:

@@ -458,7 +458,7 @@ def test_rfc9971_recommends_a_warm_up_and_a_width_not_below_the_loss() -> None:
 @pytest.mark.parametrize(
     ("capacity_fps", "deviation"),
     [
-        (LINE_RATE, "goal ndr: irregular result, no load failed"),
+        (LINE_RATE, "goal ndr: irregular result, no upper bound"),
         (5_000, "goal ndr: irregular result, no lower bound"),
     ],
 )

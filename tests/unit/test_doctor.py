@@ -374,6 +374,8 @@ def test_kvm_is_spoken_of_in_one_line(
         False: (Status.WARNING, "emulated"),
     }[None if known is None else known.works]
     assert (finding.status, finding.proviso) == expected
+    if known is None:
+        assert finding.fix == "vsperf run pvp_smoke", "a command that tries it"
 
 
 def test_without_kvm_guests_can_be_used_emulated(machine: Machine) -> None:

@@ -17,7 +17,7 @@ from figure_world import GOLDEN, HOSTILE, all_cases, throughput_case
 
 from vsperf.errors import UsageError
 from vsperf.output.figures import render, text, theme
-from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point
+from vsperf.output.figures.drawing import Axis, Drawing, Line, Panel, Point, Scale
 from vsperf.output.figures.layout import LONGEST_LABEL, compose
 from vsperf.output.figures.plot import Options, all_plots, drawings
 from vsperf.output.figures.render import svg
@@ -239,6 +239,19 @@ def test_no_text_covers_another_or_leaves_the_sheet(every: dict[str, Drawing]) -
             assert room.x0 >= 0, f"{one!r} begins left of the sheet"
 
     hold_each(PLOTS, check)
+
+
+@pytest.mark.parametrize("least", [1e4, 1e7])
+def test_what_a_logarithmic_axis_is_called_stands_beside_what_is_at_its_ticks(least: float) -> None:
+    """Loads that lie far apart have a unit each, such as 500 kfps."""
+    points = (Point(1, least), Point(2, 300 * least))
+    load = Axis("load per direction", "fps", Scale.LOG)
+    panel = Panel(Axis("trial"), load, (Line("ndr", points),))
+    found = boxes(Drawing("Trace of the search", "n = 1", (panel,)))
+    (called,) = (room for one, room in found if one.startswith("load per direction"))
+    ticks = {one: room for one, room in found if one.endswith("fps")}
+    assert len(ticks) > 4
+    assert [one for one, room in ticks.items() if room.x0 < called.x1 + 2] == []
 
 
 # Text of drawings: letters that the font of the drawings has not.

@@ -183,13 +183,13 @@ def line_of(*lost: int) -> str:
 
 
 def test_a_line_has_the_loss_of_all_directions_and_the_share_of_the_worse_one() -> None:
-    assert line_of(1_000, 4_000) == "lost 5,000 (phy1 to phy0: 40%)"
+    assert line_of(1_000, 4_000) == "lost 5,000, max 40% (phy1 to phy0)"
     assert line_of(1_000) == "lost 1,000 (10%)"
     assert line_of(0, 0) == "lost 0"
 
 
 def test_what_comes_too_often_one_way_makes_up_for_no_loss_of_the_other() -> None:
-    assert line_of(1_000, -3_000) == "lost 1,000 (phy0 to phy1: 10%)"
+    assert line_of(1_000, -3_000) == "lost 1,000, max 10% (phy0 to phy1)"
     assert line_of(-1_000) == "1,000 more than sent, phy0 to phy1"
 
 

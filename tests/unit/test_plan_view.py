@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from unittest.mock import patch
@@ -111,9 +112,51 @@ def test_commands_fit_the_terminal_and_are_what_a_shell_takes(terminal: bool) ->
     lines = file.getvalue().splitlines()
     assert shlex.split(file.getvalue().replace("\\\n", "")) == argv, "as a shell joins lines"
     assert lines[0] == "     qemu-system-x86_64 -name vm1,debug-threads=on -nodefaults -m 256M \\"
-    assert all(line.startswith("       -") for line in lines[1:-1]), "an option begins each line"
+    begun = [line for line in lines[1:-1] if line.startswith(" ")]
+    assert all(line.startswith("       -") for line in begun), "an option begins each line"
     alone = [line for line in lines if len(line) > 80]
-    assert [line.split()[0] for line in alone] == ["-append", "-device"]
+    assert [line.split()[0] for line in alone] == ["-device"], "there is nothing to fold it after"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["qemu", "-device", f"virtio-net-pci,{'guest_csum=off,' * 20}end", "-m", "1M"],
+        ["qemu", "-append", "console=ttyS0 it's 'quiet' " * 12],
+        ["tgen", *(f"--vdev=net_virtio_user{n},path=RUN-A′/{'s' * 40},server=1" for n in range(3))],
+    ],
+)
+def test_an_argument_that_is_longer_than_a_line_is_folded_and_stays_one(argv: list[str]) -> None:
+    """A shell takes the indent of a further line for the end of an argument, so there is none."""
+    out = PlainConsole(stderr=False, width=80)
+    printed = command_lines(argv, out, "     ")
+    assert shlex.split(printed.replace("\\\n", "")) == argv, "as a shell joins lines"
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+FOLDED = ("pvp_tput", "phy2phy_paired", "http_one_core", "places_http")
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_a_plan_fits_where_lines_have_to(
+    name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_cli(["plan", name]) == 0
+    whole = re.sub(r"/\S*/", "/", capfd.readouterr().out)  # paths are those of the machine
+    assert [line for line in whole.splitlines() if len(line) > 80] == []
+
+
+def test_what_spoils_a_result_stands_on_top_of_its_plan(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    emulated = ("--set", "vnf.accelerator=tcg")
+    assert run_cli(["plan", "pvp_tput", *emulated, "--set", "traffic.frame_size=[64,512]"]) == 0
+    head, _, below = capfd.readouterr().out.partition("\n\n")
+    assert "  ! guests are emulated (TCG): the result is functional only" in head.splitlines()
+    assert "functional only" in below, "with the other notes, too"
+    assert run_cli(["plan", *TWO]) == 0
+    assert "functional only" not in capfd.readouterr().out.partition("\n\n")[0]
 
 
 def test_an_option_is_parted_from_a_value_that_has_room_on_a_line_alone() -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from full_disk import longest_file
 
+from vsperf.cli.commands.run import command
 from vsperf.engine import session
 from vsperf.engine.readiness import (
     MOST_PPM,
@@ -25,7 +26,7 @@ from vsperf.engine.readiness import (
 from vsperf.engine.run import Planned
 from vsperf.errors import NotReadyError
 from vsperf.host import lock
-from vsperf.host.activity import Share
+from vsperf.host.activity import Activity, Process, Share, starters
 from vsperf.host.files import Roots
 from vsperf.host.lock import TestbedInUse
 from vsperf.quantities.units import NANOSECONDS
@@ -104,6 +105,18 @@ def test_who_waits_is_told_once_and_begins_when_the_machine_is_quiet(said: list[
 def test_waiting_has_an_end(said: list[str]) -> None:
     with pytest.raises(NotReadyError, match="too busy to measure on still"):
         require_quiet(planned(), Patience(wait_ns=1), said.append, used(2_000_000))
+
+
+def test_who_waits_and_measures_anyway_waits_for_the_testbed_and_not_for_quiet(
+    said: list[str],
+) -> None:
+    both = Patience(anyway=True, wait_ns=3600 * NANOSECONDS)
+    require_quiet(planned(), both, said.append, used(2_000_000))
+    assert said == []
+    assert once_free(in_use(1), both, said.append) == "taken"
+    options = {one.name: getattr(one, "help", "") for one in command.params}
+    assert "with --anyway for the testbed only" in options["wait"]
+    assert "--wait waits for that" in options["anyway"]
 
 
 def in_use(times: int) -> Callable[[], str]:
@@ -266,10 +279,53 @@ def test_on_an_idle_machine_nothing_is_taken(taken: Any) -> None:
     assert taken([IDLE, {"idle": 60, "iowait": 40}], {}).ppm == 0
 
 
-def test_programs_that_end_at_once_are_told_by_what_the_cpus_did(taken: Any) -> None:
+def test_what_no_program_that_is_seen_used_is_told_by_what_the_cpus_did(taken: Any) -> None:
     compilers = taken([{"user": 70, "system": 20, "idle": 10}, {"user": 95, "softirq": 5}], {})
     assert compilers.ppm == 1_900_000
-    assert str(compilers) == "others use 190 % of a CPU (programs that end at once)"
+    assert str(compilers) == (
+        "others use 190 % of a CPU (the kernel, or programs that are not seen from here, 190 %)"
+    )
+
+
+def test_programs_that_begin_and_end_are_told_by_who_started_them() -> None:
+    """A compiler lives for less than a look: make does not, and has its time when it ends."""
+
+    def at(second: int, *programs: Process) -> Activity:
+        return Activity(second * NANOSECONDS, {}, {one.pid: one for one in programs})
+
+    before = at(
+        0,
+        Process(1, 0, "init", 5, 1000),
+        Process(10, 1, "make", 5, 200),
+        Process(11, 10, "cc", 40),
+        Process(12, 1, "vsperf", 0),
+    )
+    after = at(
+        1,
+        Process(1, 0, "init", 5, 1000),
+        Process(10, 1, "make", 7, 200 + 40 + 50),  # cc ended after 50 more
+        Process(13, 10, "sh", 1, 9),
+        Process(14, 13, "ld", 12),
+        Process(12, 1, "vsperf", 0, 33),
+    )
+    (make,) = starters(before, after, own=12, ticks_per_s=100)
+    assert str(make) == "make (10) 72 %"
+
+
+def test_all_that_others_use_is_told_with_whom_to_end() -> None:
+    busy = [Share(pid, "python", 30_000) for pid in range(1, 6)]
+    taken = Taken(1_020_000, 10_000, busy, (Share(312, "make", 820_000), Share(7, "cron", 20_000)))
+    assert str(taken) == (
+        "others use 102 % of a CPU (the hypervisor 1 %, python (1) 3 %, python (2) 3 %, "
+        "python (3) 3 %, 2 further programs 6 %, programs that begin and end, started by "
+        "make (312), cron (7), 84 %, the kernel, or programs that are not seen from here, 2 %)"
+    )
+    with pytest.raises(NotReadyError) as refused:
+        require_quiet(planned(), Patience(), lambda text: None, lambda: taken)
+    assert (refused.value.problems[0].fix or "").startswith("end make (312), wait until ")
+    with pytest.raises(NotReadyError) as refused:
+        require_quiet(planned(), Patience(), lambda text: None, lambda: Taken(1_900_000))
+    assert (refused.value.problems[0].fix or "").startswith("wait until "), "nobody can be named"
 
 
 def test_what_a_hypervisor_gives_to_others_is_taken_as_well(taken: Any) -> None:

@@ -231,7 +231,7 @@ def test_what_clean_time_says_stands_beside_the_number_and_below_it_in_the_table
     page = overview_of([folder])
     row = dict(zip(page.results.names, page.results.texts[0], strict=True))
     assert row["NDR"].splitlines() == ["8.000 … 8.040 Mfps", "clean 8.200 … 8.280 Mfps"]
-    assert row["limit"].splitlines() == ["host", "switch"]
+    assert row["limit"].splitlines() == ["host", "dut"]
     assert row["clean"] == "75.0%"
     assert page.answers[0].clean == "8.200 … 8.280 Mfps in clean time (75.0%)"
     assert html_of(folder).count(page.answers[0].clean) == 2, "in each answer of the first screen"

@@ -19,7 +19,6 @@ from vsperf.output.report.write import write_html, write_markdown
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
-from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.records.words import meaning
@@ -151,7 +150,7 @@ def test_each_load_has_its_own_limit_as_in_the_terminal(folder: Path, run: RunVi
     (case,) = run.cases()
     assert case.result is not None
     cell = page.results.texts[0][page.results.names.index("limit")]
-    told = [LIMITED_BY[load.limit].removeprefix("the ") for load in case.result.loads]
+    told = [load.limit.value for load in case.result.loads]
     assert cell.split("\n") == told
     assert len({*told}) > 1
 

@@ -257,6 +257,17 @@ def test_names_patterns_words_and_all_tags_narrow_a_list_down(
     assert capsys.readouterr().out.split() == names
 
 
+def test_a_group_is_what_is_in_it_and_a_tag_names_all_that_have_vms(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`vm` is a part of places_vm_to_vm_rr as well, which is in another group."""
+    assert run_cli(["list", "vm", "--names"]) == 0
+    group = capsys.readouterr().out.split()
+    assert not [name for name in group if name.startswith("places_")]
+    assert run_cli(["list", "--tag", "vm", "--names"]) == 0
+    assert capsys.readouterr().out.split() == group
+
+
 def test_a_name_that_somebody_gave_a_file_is_one_line_and_steers_no_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

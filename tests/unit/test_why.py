@@ -11,9 +11,10 @@ from series_samples import header
 from why_samples import BOUND, SECOND_NS, bound_at, cap, case, lossy, passing, said, switch
 
 from vsperf.analysis.collected import Digest, digest
-from vsperf.analysis.why import Measured, Verdict, explain, headline
+from vsperf.analysis.why import Measured, Verdict, explain, headline, why_not_sent
+from vsperf.output.report.account import account_of
 from vsperf.records.flags import Flag
-from vsperf.records.result import Limit
+from vsperf.records.result import Limit, SearchResult
 from vsperf.records.series import Nature, Quantity, Sample
 from vsperf.records.switch import (
     NicCounters,
@@ -23,14 +24,15 @@ from vsperf.records.switch import (
     VnfCounters,
 )
 from vsperf.records.threads import ThreadActivity
-from vsperf.records.trial import Direction
+from vsperf.records.trial import Direction, GeneratorActivity
 
 FULL, FREE, UNKNOWN = Verdict.FULL, Verdict.FREE, Verdict.UNKNOWN
 
 
-def losing(**changes: Any) -> Measured:
+def losing(*, result: SearchResult | None = None, **changes: Any) -> Measured:
     """A case that lost frames above its bound, in a trial with these changes."""
-    return case(passing(), lossy(**changes))
+    found: dict[str, Any] = {} if result is None else {"result": result}
+    return case(passing(), lossy(**changes), **found)
 
 
 def polled(*cycles: tuple[int, int]) -> Measured:
@@ -345,3 +347,79 @@ def test_an_invalid_trial_counts_nothing() -> None:
 def test_two_trials_by_one_number_cannot_be_told_apart() -> None:
     mixed = replace(with_perf(9_000_000), own=(("perf", trial(1)), ("perf", trial(1))))
     assert "nobody counted" in said(explain(mixed), "cache").text
+
+
+# Frames that were not sent are lost, and no switch that stood still lost them.
+
+NOT_SENT = Direction(
+    name="phy0 to phy1",
+    intended_frames=11_880,
+    sent_frames=11_848,
+    received_frames=11_848,
+    refused_frames=0,
+    longest_silence_ns=42_000_000,
+)
+RING = GeneratorActivity(busy_ppm=112_565, longest_gap_ns=42_000_000, ring_frames=1024)
+BOTH_WAITED = (
+    ThreadActivity(part="switch", name="pmd-c01", delay_ns=856_000_000),
+    ThreadActivity(part="generator", name="tgen", delay_ns=804_000_000),
+)
+
+
+def not_sent(way: Direction = NOT_SENT) -> Measured:
+    return losing(
+        directions=(way,),
+        load_fps=11_880,
+        generator=RING,
+        threads=BOTH_WAITED,
+        elapsed_ns=1_630_000_000,
+        result=bound_at(11_000),
+    )
+
+
+def test_frames_that_were_not_sent_though_the_port_had_room_are_the_generators() -> None:
+    found = explain(not_sent())
+    short, host = said(found, "which did not send all"), said(found, "the host")
+    assert short.verdict is FULL
+    assert (
+        "32 of 32 frames that are missing were not sent, and by what was counted the port"
+        in short.text
+    )
+    assert (host.verdict, host.text.partition(" was ")[0]) == (FULL, "In trial 2 tgen (generator)")
+    assert not any("alone can explain" in one.text for one in found)
+
+
+def test_report_and_terminal_say_the_same_of_who_did_not_send() -> None:
+    measured = not_sent()
+    result = measured.record.result
+    assert result is not None
+    account = account_of(result, measured.trials)
+    assert account is not None
+    (branch,) = account.stages[0].lost
+    assert branch.why in said(explain(measured), "which did not send all").text
+
+
+@pytest.mark.parametrize(
+    "untold",
+    [{"refused_frames": None}, {"longest_silence_ns": None}, {"longest_silence_ns": 10**8}],
+)
+def test_where_a_port_may_have_been_full_nobody_is_accused(untold: dict[str, int | None]) -> None:
+    """In a tenth of a second at this load a ring of 1,024 frames fills."""
+    measured = not_sent(NOT_SENT.model_copy(update=untold))
+    found = explain(measured)
+    assert not [one for one in found if "did not send all" in one.resource]
+    assert why_not_sent(measured.trials[1]).endswith("which nobody tells apart")
+
+
+def test_a_switch_that_stood_still_explains_what_its_full_ring_refused() -> None:
+    refused = NOT_SENT.model_copy(update={"refused_frames": 32})
+    host = said(explain(not_sent(refused)), "the host")
+    assert "pmd-c01 (switch)" in host.text
+    assert host.text.endswith("which alone can explain what is missing.")
+
+
+def test_unexplained_frames_of_another_trial_are_told() -> None:
+    strange = lossy(flags=(Flag.UNEXPLAINED,), load_fps=2 * BOUND).model_copy(update={"index": 31})
+    found = said(explain(case(passing(), lossy(), strange)), "nobody counted")
+    assert found.verdict is UNKNOWN
+    assert found.text.startswith("In trial 31 100,000 of 100,000 lost frames are unexplained: ")

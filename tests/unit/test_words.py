@@ -368,6 +368,12 @@ def test_several_words_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> Non
         ("connection_rate", "begin in a second"),
         ("near", "How far the hypervisor has put the CPUs"),
         ("host: too busy to tell", "host-too-busy"),
+        ("simple", "match by port alone"),
+        ("slot", "About 3 ms of a trial"),
+        ("distance", "each distance, near and far, is a regime"),
+        ("pinning", "keeping a thread on one CPU"),
+        ("vCPUs", "a CPU as a guest sees it"),
+        ("dut", "the device under test"),
     ],
 )
 def test_a_word_of_a_table_or_a_testcase_is_explained(

@@ -15,11 +15,13 @@ from statistics import median
 
 from vsperf.analysis.collected import Digest
 from vsperf.quantities.human import End, human_count, human_fps, human_ns, human_share
+from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
 from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Limit
 from vsperf.records.run import CaseRecord
 from vsperf.records.switch import PmdCounters, SwitchCounters
-from vsperf.records.threads import SWITCH, ThreadActivity
+from vsperf.records.threads import GENERATOR, SWITCH, ThreadActivity
 from vsperf.records.trial import Purpose, Trial
 
 # What explanations go by: a case with its trials and series, and the sentences they come to.
@@ -237,11 +239,13 @@ def explain(case: Measured, sister: Measured | None = None) -> tuple[Sentence, .
     """
     found = [
         *_generator(case),
+        *_late(case),
         *_threads(case),
         *_cycles(case, sister),
         *_cache(case, sister),
         *_rings(case),
         *_vnfs(case),
+        *_unexplained(case),
         *_stalls(case),
     ]
     order = list(Verdict)
@@ -277,6 +281,34 @@ def _generator(case: Measured) -> Iterator[Sentence]:
         "the generator",
         Verdict.FULL if share >= FULL or short else Verdict.FREE,
         f"{sent}, and was too slow in the trials that failed." if short else f"{sent}.",
+    )
+
+
+def _late(case: Measured) -> Iterator[Sentence]:
+    """Say what of a loss never came to the switch, though nothing stood in its way."""
+    trial = case.beyond
+    late = sum(map(trial.late_frames, trial.directions)) if trial is not None else 0
+    if trial is None or not late:
+        return
+    yield Sentence(
+        "the generator, which did not send all",
+        Verdict.FULL if 2 * late > trial.lost_frames else Verdict.FREE,
+        f"In trial {trial.index} {human_count(late)} of {human_count(trial.lost_frames)} frames "
+        "that are missing were not sent, and by what was counted the port was not full: "
+        f"{why_not_sent(trial)}.",
+    )
+
+
+def why_not_sent(trial: Trial) -> str:
+    """Say why frames were not sent that the port did not refuse."""
+    if any(way.short_frames > trial.late_frames(way) for way in trial.directions):
+        return "the generator was too slow, or its port full for a while, which nobody tells apart"
+    kept = max((one.kept_ns for one in trial.threads if one.part == GENERATOR), default=0)
+    if kept <= TOLD * trial.elapsed_ns:
+        return "the generator was too slow"
+    return (
+        f"the generator was too slow, and kept from running for {human_ns(kept)} of "
+        f"{human_ns(trial.elapsed_ns)}"
     )
 
 
@@ -488,6 +520,22 @@ def _vnfs(case: Measured) -> Iterator[Sentence]:
     )
 
 
+def _unexplained(case: Measured) -> Iterator[Sentence]:
+    """Say so where frames disappeared, in whichever trial that was most."""
+    found = [one for one in case.counted if Flag.UNEXPLAINED in one.flags]
+    worst = max(found, key=lambda one: abs(one.unexplained_frames or 0), default=None)
+    if worst is None or (worst.unexplained_frames or 0) <= 0:
+        return
+    more = f"; so are some in {len(found) - 1} more trials" if len(found) > 1 else ""
+    yield Sentence(
+        "frames that nobody counted",
+        Verdict.UNKNOWN,
+        f"In trial {worst.index} {human_count(worst.unexplained_frames or 0)} of "
+        f"{human_count(worst.lost_frames)} lost frames are unexplained: they were sent, and no "
+        f"counter has them{more}.",
+    )
+
+
 def _stalls(case: Measured) -> Iterator[Sentence]:
     name, trial = "the host's CPUs", case.beyond or next(iter(case.at_bound), None)
     if trial is None or not trial.threads:
@@ -499,18 +547,30 @@ def _stalls(case: Measured) -> Iterator[Sentence]:
         text = f"Whether the host took CPUs away in trial {trial.index}: {why}{waited}."
         yield Sentence(name, Verdict.UNKNOWN, text)
         return
-    kept = next(iter(trial.held_up), max(trial.threads, key=lambda one: one.kept_ns))
+    late = trial.lost_frames > 0 and all(
+        way.lost_frames == trial.late_frames(way) for way in trial.directions
+    )
+    # of frames that were not sent, the stalls of who had room for them say nothing
+    asked = [one for one in trial.threads if not late or one.part == GENERATOR] or trial.threads
+    kept = next(iter(trial.held_up), max(asked, key=lambda one: one.kept_ns))
     text = (
         f"In trial {trial.index} {kept.name} ({kept.part}) was kept from running for "
         f"{human_ns(kept.kept_ns)} of {human_ns(trial.elapsed_ns)}"
     )
     if trial.held_up:
         verdict, why = Verdict.FULL, ", which alone can explain what is missing"
+    elif late and kept.part == GENERATOR and kept.kept_ns * trial.load_fps >= _worst(trial):
+        verdict, why = Verdict.FULL, ", in which more was due than it did not send"
     elif _limited(case, Limit.HOST) and not _moved(case):
         verdict, why = Verdict.FULL, "; the search found that stalls made trials fail"
     else:
         verdict, why = _short_of_all(trial, kept)
     yield Sentence(name, verdict, f"{text}{why}{waited}.")
+
+
+def _worst(trial: Trial) -> int:
+    """Return what is missing in the worse direction, by frames a second for a nanosecond."""
+    return NANOSECONDS * max(way.lost_frames for way in trial.directions)
 
 
 def _short_of_all(trial: Trial, longest: ThreadActivity) -> tuple[Verdict, str]:

@@ -362,8 +362,10 @@ def _lost(trial: Trial) -> str:
         return f"{-worse.lost_frames:,} more than sent, {worse.name}"
     # what came too often one way makes up for nothing that was lost the other way
     lost = sum(max(0, way.lost_frames) for way in trial.directions)
-    whose = f"{worse.name}: " if len(trial.directions) > 1 else ""
-    return f"lost {lost:,} ({whose}{loss_text(worse.loss_ratio)})"
+    share = loss_text(worse.loss_ratio)
+    if len(trial.directions) == 1:
+        return f"lost {lost:,} ({share})"
+    return f"lost {lost:,}, max {share} ({worse.name})"
 
 
 def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStarted) -> str:

@@ -116,7 +116,7 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
         said.append(Text(f"what to do first: {first}"))
     said += [Text(line) for line in _standing(measured, whole)]
     if measured and not whole:
-        hint = "more on a case: vsperf show RUN CASE; on a word: vsperf explain WORD"
+        hint = "more on a case: vsperf show RUN CASE --why; on a word: vsperf explain WORD"
         said.append(Text(hint, style="dim"))
     return said
 

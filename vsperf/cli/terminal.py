@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -22,6 +22,8 @@ WORD = re.compile(rf"\s*(?:{FIGURE}(?: … {FIGURE})?|\S+)\s?")
 """What lines are broken between: a figure stays with its unit, a bound with the other one."""
 PART = re.compile(rf"\s*(?:{FIGURE}|\S+)\s?")
 """The same on a line that is too short for both bounds."""
+FOLD = re.compile(r"[^, ]*[, ]|[^, ]+")
+"""What a word that is longer than a line is broken after."""
 INDENT = "  "
 COLUMNS = 80
 """Of what nobody says how wide it is, such as a file."""
@@ -86,25 +88,52 @@ def command_lines(argv: Sequence[str], out: Console, indent: str) -> str:
     """Write a command as a shell takes it, on a line or on several that end with a backslash.
 
     They are broken between arguments, and an option stays with its value. What is longer than a
-    line, such as a device of QEMU with all its properties, has one to itself: a shell would take
-    the indent of a further one for another argument.
+    line, such as a device of QEMU with all its properties, is folded.
     """
-    room = (out.width if breaks_lines(out) else COLUMNS) - len(indent + INDENT) - len(" \\")
+    width = out.width if breaks_lines(out) else COLUMNS
+    room = width - len(indent + INDENT) - len(" \\")
     lines: list[str] = []
     for words in _options(argv):
-        together = " ".join(words)
-        parts = words if len(together) > room >= max(map(len, words)) else [together]
-        for part in parts:
-            if lines and len(lines[-1]) + len(f" {part}") <= room:
+        quoted = [shlex.quote(word) for word in words]
+        together = " ".join(quoted)
+        if max(map(len, quoted)) > room:
+            lines.append(_folded_option(words, width, len(indent + INDENT)))
+            continue
+        for part in quoted if len(together) > room else [together]:
+            if lines and "\n" not in lines[-1] and len(lines[-1]) + len(f" {part}") <= room:
                 lines[-1] += f" {part}"
             else:
                 lines.append(part)
     return indent + f" \\\n{indent}{INDENT}".join(lines)
 
 
+def folded(
+    word: str, width: int, used: int, quote: Callable[[str], str] = shlex.quote, after: int = 1
+) -> str:
+    """Write a word that is longer than a line on several, broken after commas and spaces.
+
+    A backslash ends each, and the next one begins at the edge: what a shell takes such lines for is
+    one word, whereas an indent would begin another one. `used` is what stands before the word, and
+    `after` the room that the end of a line takes.
+    """
+    lines = [""]
+    for part in FOLD.findall(word):
+        before = used if len(lines) == 1 else 0
+        if lines[-1] and before + len(quote(lines[-1] + part)) + after > width:
+            lines.append("")
+        lines[-1] += part
+    return "\\\n".join(map(quote, lines))
+
+
+def _folded_option(words: Sequence[str], width: int, used: int) -> str:
+    """Write an option and its value, of which one is too long for a line."""
+    beside = "".join(f"{shlex.quote(word)} " for word in words[:-1])
+    return beside + folded(words[-1], width, used + len(beside), after=len(" \\"))
+
+
 def _options(argv: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the words of a command, quoted, each option with what may be its value."""
-    words = deque(map(shlex.quote, argv))
+    """Yield the words of a command, each option with what may be its value."""
+    words = deque(argv)
     while words:
         found = [words.popleft()]
         if found[0].startswith("-") and words and not words[0].startswith("-"):

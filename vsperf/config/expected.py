@@ -7,14 +7,14 @@ another: a criterion says by `search` which it is for.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from vsperf.config.alternatives import KIND, named_items
 from vsperf.config.case import CaseSpec
 from vsperf.config.document import Drivers
-from vsperf.config.expect import Bound
+from vsperf.config.expect import Bound, Expectation
 from vsperf.config.method import MethodSpec
 from vsperf.config.suggest import did_you_mean, listed, quoted
 from vsperf.config.tree import Listing, Node, Scalar, Section, find, plain
@@ -63,6 +63,13 @@ def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
                 which = f"say which one it is for, by `search:` in it; {name}: {found.fix}"
                 problems[index] = replace(found, fix=which) if len(methods) > 1 else found
     return problems
+
+
+def beside_metrics(document: Section, wrong: Collection[int]) -> Iterator[Problem]:
+    """Yield what else is wrong in expectations whose metric is: they are read no further."""
+    for index, item in enumerate(_items(document)):
+        if index in wrong and isinstance(item, Section):
+            yield from validate(item, Expectation, Context())[1]
 
 
 def _metric_problem(item: Node, method: MethodSpec, document: Section) -> Problem | None:

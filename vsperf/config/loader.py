@@ -20,7 +20,13 @@ from vsperf.config.expand import (
     repeated_values,
     with_levels,
 )
-from vsperf.config.expected import expectations_for, metric_problems, of_no_method, of_no_size
+from vsperf.config.expected import (
+    beside_metrics,
+    expectations_for,
+    metric_problems,
+    of_no_method,
+    of_no_size,
+)
 from vsperf.config.layers import LayerReader, Layers, merged, names, together, with_settings_by_kind
 from vsperf.config.lookup import Library, NamedFile
 from vsperf.config.noise import NOISE
@@ -240,7 +246,7 @@ class _Loader:
         self.problems += wrong_collectors
         document = document.without(COLLECT) if wrong_collectors else document
         wrong_metrics = metric_problems(document, self.drivers)
-        self.problems += wrong_metrics.values()
+        self.problems += [*wrong_metrics.values(), *beside_metrics(document, wrong_metrics)]
         document = document.without_items("expect", wrong_metrics)
         wrong = (wrong_drivers, wrong_settings, wrong_collectors, wrong_metrics)
         incomplete = incomplete or any(map(bool, wrong))

@@ -22,6 +22,7 @@ from vsperf.host.activity import (
     Activity,
     Share,
     competitors,
+    starters,
     stolen_ppm,
     taken_ppm,
     ticks_per_second,
@@ -37,7 +38,7 @@ from vsperf.host.lock import TestbedInUse, testbed_lock
 from vsperf.host.resctrl import abilities, masks_of
 from vsperf.host.workspace import require_short
 from vsperf.plugins import Plugins
-from vsperf.quantities.human import human_seconds
+from vsperf.quantities.human import counted, human_seconds
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.run import Placeholder
 from vsperf.waits import sleep
@@ -49,6 +50,8 @@ PAUSE_S = 5.0
 MOST_PPM = 500_000
 """Of a CPU beyond those that the run leaves free: what doctor warns of (a tenth) disturbs trials,
 which clean time tells; with half of a CPU most of the time is not clean."""
+LEAST_PPM = 10_000
+"""Of a CPU: what is less is not told."""
 SHOWN = 3
 
 
@@ -61,14 +64,41 @@ class Taken:
     stolen_ppm: int = 0
     """The part of it that a hypervisor gave to others."""
     programs: Sequence[Share] = ()
-    """Those that can be named, the busiest first."""
+    """Those that were there all the time, the busiest first."""
+    starters: Sequence[Share] = ()
+    """Who started programs that were not, with what those used; the busiest first."""
 
     def __str__(self) -> str:
-        named = [str(one) for one in self.programs[:SHOWN]]
+        return f"others use {self.ppm / 10_000:.0f} % of a CPU ({', '.join(self._whose())})"
+
+    def _whose(self) -> Iterator[str]:
+        """Yield who uses all of it, down to a hundredth of a CPU."""
         if self.stolen_ppm:
-            named.insert(0, f"the hypervisor {self.stolen_ppm / 10_000:.0f} %")
-        what = ", ".join(named) or "programs that end at once"
-        return f"others use {self.ppm / 10_000:.0f} % of a CPU ({what})"
+            yield f"the hypervisor {_percent(self.stolen_ppm)}"
+        named, further = self.programs[:SHOWN], self.programs[SHOWN:]
+        yield from map(str, named)
+        if (ppm := sum(one.ppm for one in further)) >= LEAST_PPM:
+            yield f"{counted(len(further), 'further program')} {_percent(ppm)}"
+        brief = sum(one.ppm for one in self.starters)
+        if brief >= LEAST_PPM:
+            by = ", ".join(f"{one.name} ({one.pid})" for one in self.starters[:SHOWN])
+            yield f"programs that begin and end, started by {by}, {_percent(brief)}"
+        rest = self.ppm - self.stolen_ppm - sum(one.ppm for one in self.programs) - brief
+        if rest >= LEAST_PPM or not (self.programs or brief or self.stolen_ppm):
+            yield f"the kernel, or programs that are not seen from here, {_percent(max(0, rest))}"
+
+    @property
+    def whom(self) -> str:
+        """Whom to end: who can be named and has most of it."""
+        seen = [*self.programs, *self.starters]
+        worst = max(seen, key=lambda one: one.ppm, default=None)
+        if worst is None or worst.ppm < MOST_PPM // 2:
+            return ""
+        return f"end {worst.name} ({worst.pid}), "
+
+
+def _percent(ppm: int) -> str:
+    return f"{ppm / 10_000:.0f} %"
 
 
 Held = TypeVar("Held")
@@ -154,11 +184,12 @@ def look_around(roots: Roots | None = None) -> Taken:
     sleep(LOOK_S)  # the measurement itself, not a wait for something
     after = Activity.read(roots)
     programs = competitors(before, after, os.getpid(), ticks_per_second())
+    brief = starters(before, after, os.getpid(), ticks_per_second())
     ppm = taken_ppm(before, after, cpus, os.getpid())
     if ppm is None:
-        return Taken(sum(one.ppm for one in programs), 0, programs)
+        return Taken(sum(one.ppm for one in (*programs, *brief)), 0, programs, brief)
     stolen = (stolen_ppm(before, after, cpus) or 0) * len(cpus)
-    return Taken(ppm, stolen, programs)
+    return Taken(ppm, stolen, programs, brief)
 
 
 def _too_busy(others: Taken, patience: Patience) -> NotReadyError:
@@ -167,7 +198,8 @@ def _too_busy(others: Taken, patience: Patience) -> NotReadyError:
     return NotReadyError(
         f"this machine is too busy to measure on{still}",
         why=f"{others}, and the parts of this run need theirs for themselves",
-        fix="end them, wait until they have (`--wait 30m`), or go on all the same (`--anyway`)",
+        fix=f"{others.whom}wait until they have ended (`--wait 30m`), or go on all the same "
+        "(`--anyway`)",
     )
 
 

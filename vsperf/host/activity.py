@@ -23,6 +23,8 @@ class Process:
     parent: int
     name: str
     ticks: int
+    ended_ticks: int = 0
+    """Of its children that have ended, and of theirs: a kernel adds it as they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,35 @@ def competitors(before: Activity, after: Activity, own: int, ticks_per_s: int) -
     return tuple(sorted(shares, key=lambda share: (-share.ppm, share.pid)))
 
 
+def starters(before: Activity, after: Activity, own: int, ticks_per_s: int) -> tuple[Share, ...]:
+    """Return what programs that began or ended in between used, by who started them.
+
+    That is a program that was there all the time: a compiler counts for make. Programs of this
+    process are not among them.
+    """
+    elapsed = (after.time_ns - before.time_ns) * ticks_per_s
+    known = {**after.processes, **before.processes}
+    ticks: dict[int, int] = {}
+    for pid, process in known.items():
+        now, then = after.processes.get(pid), before.processes.get(pid)
+        if now is not None and then is not None:
+            ticks[pid] = ticks.get(pid, 0) + now.ended_ticks - then.ended_ticks
+            continue
+        chain = [process]
+        while (parent := chain[-1].parent) in known and len(chain) < len(known):
+            if parent in before.processes and parent in after.processes:
+                used = process.ticks + process.ended_ticks  # that of before is no part of between
+                ticks[parent] = ticks.get(parent, 0) + (used if then is None else -used)
+                break
+            chain.append(known[parent])
+    shares = [
+        Share(pid, known[pid].name, one * 10**9 * 1_000_000 // elapsed)
+        for pid, one in ticks.items()
+        if pid != own and one > 0 and elapsed > 0
+    ]
+    return tuple(sorted(shares, key=lambda share: (-share.ppm, share.pid)))
+
+
 def ticks_per_second() -> int:
     """Return the unit of the kernel's CPU times."""
     return os.sysconf("SC_CLK_TCK")
@@ -144,6 +175,7 @@ def _processes(proc: Path) -> dict[int, Process]:
         columns = rest.split()
         if len(columns) > 12:
             ticks = int(columns[11]) + int(columns[12])
+            ended = sum(int(column) for column in columns[13:15])
             title = beginning.partition("(")[2]
-            found[int(name)] = Process(int(name), int(columns[1]), title, ticks)
+            found[int(name)] = Process(int(name), int(columns[1]), title, ticks, ended)
     return found

@@ -12,8 +12,8 @@ SEVERITIES = {
     Severity.INVALID: "the numbers are not used",
 }
 LIMITS = {
-    Limit.DUT: "The switch lost frames that were really sent: this is its capacity. Of programs: "
-    "it had no CPU time left, or dropped what they sent.",
+    Limit.DUT: "The switch, the device under test, lost frames that were really sent: this is its "
+    "capacity. Of programs: it had no CPU time left, or dropped what they sent.",
     Limit.VNF: "Most frames ended in the VNFs, or before their full rings. The "
     "switch may do better with faster VNFs.",
     Limit.GENERATOR: "The generator could not send more, or programs that are in its place had no "

@@ -334,7 +334,7 @@ class GoalResult(Record):
         if self.upper_fps is not None:
             return None
         short = self.limit is Limit.GENERATOR
-        return "no load failed by the switch" if short else "no load failed"
+        return "no load failed by the switch" if short else "no upper bound"
 
 
 class LoadResult(Record):

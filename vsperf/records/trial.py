@@ -401,9 +401,11 @@ class Trial(TrialCounts):
         """Polling threads that alone can explain the whole loss by not running, worst first.
 
         What came in all that time at the trial's load, less what a ring holds, is as much as can
-        have been lost by it. Threads of the generator count apart, by what it says of itself.
+        have been lost by it. Threads of the generator count apart, by what it says of itself, and
+        so does what it was too slow for: no switch that stands still keeps it from sending but by
+        a full port.
         """
-        lost = max((way.lost_frames for way in self.directions), default=0)
+        lost = max((way.lost_frames - self.late_frames(way) for way in self.directions), default=0)
         ring = (self.generator and self.generator.ring_frames) or 0
         enough_ns = (lost + ring) * NANOSECONDS
         found = (
@@ -412,6 +414,18 @@ class Trial(TrialCounts):
             if thread.part != GENERATOR and thread.kept_ns * self.load_fps >= enough_ns
         )
         return tuple(sorted(found, key=lambda thread: -thread.kept_ns)) if lost > 0 else ()
+
+    def late_frames(self, way: Direction) -> int:
+        """Return what the generator was too slow for, as far as its port cannot have been full.
+
+        It says what the port refused to the end. Nor was it full before that, if frames arrived
+        again and again before a ring could fill. Where neither is known it is 0.
+        """
+        ring = self.generator and self.generator.ring_frames
+        if way.refused_frames is None or way.longest_silence_ns is None or not ring:
+            return 0
+        filled = way.longest_silence_ns * self.load_fps >= ring * NANOSECONDS
+        return 0 if filled else max(0, way.short_frames)
 
     @property
     def switch_busy(self) -> Fraction | None:

@@ -83,10 +83,15 @@ HOST: Mapping[str, str] = MappingProxyType(
         "what the goal asks for; where less than half is left, there is no such answer. "
         "Standards are held against the answer from all time. Of programs it is what others "
         "left of the CPU of which they had most.",
+        "slot": "About 3 ms of a trial: tgen counts for each what it sent, what arrived, and "
+        "whether it was kept from running. Clean time is made of them.",
         "hypervisor": "What runs virtual machines, and shares the CPUs of a computer among them.",
         "waited": "Ready to run while its CPU ran something else.",
         "jitter": "Stalls and all else by which a host is not the same from one moment to the "
         "next.",
+        "distance": "How far the hypervisor has put the CPUs of generator and switch from each "
+        "other, by the round trips of a cache line (CPU to CPU). Where it changes during a search, "
+        "each distance, near and far, is a regime with an answer of its own.",
         "CPU to CPU": "How long a cache line takes from the generator's CPU to the switch's and "
         "back. Where it changes, the hypervisor has moved a CPU.",
     }
@@ -132,11 +137,18 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "PMD": "Poll-mode driver: DPDK's way to receive, by a thread that always looks. A PMD "
         "thread of Open vSwitch is such a thread.",
         "queue": "A ring of frames between two parts. A port may have several, each for a thread.",
+        "simple": "OVS-DPDK's match by port alone, where no rule asks for more: such frames need "
+        "no cache, and settings of caches change nothing for them.",
         "EMC": "Exact-match cache of OVS-DPDK: the fastest of its caches, for few flows.",
         "SMC": "Signature-match cache of OVS-DPDK: for more flows than the EMC holds.",
         "megaflow": "An entry of OVS's third cache, which stands for all flows that are treated "
         "alike.",
         "upcall": "What a frame costs that no cache of OVS knows: all tables of rules are asked.",
+        "vCPU": "A CPU as a guest sees it: a thread of QEMU, which has a CPU of the host to itself "
+        "where there are enough. `vnf.vcpus` says how many a guest has.",
+        "pinning": "Keeping a thread on one CPU. vsperf pins all that poll, vCPUs, and clients and "
+        "servers; `vsperf plan` says where. Whether client and server share a CPU is for "
+        "`search.pinning` to say.",
         "hugepages": "Memory in pages of 2 MB or 1 GB, so that looking an address up costs less.",
         "memory node": "CPUs and the memory that is near to them (NUMA).",
         "LLC": "Last-level cache of a processor, which its cores share.",
@@ -480,6 +492,9 @@ ALSO = MappingProxyType(
         "places": "place",
         "regimes": "regime",
         "cpus": "CPU",
+        "vcpus": "vCPU",
+        "slots": "slot",
+        "simple match": "simple",
         "p999": "p99.9",
         "curves": "curve",
         "ranks": "by",

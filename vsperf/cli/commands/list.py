@@ -115,8 +115,14 @@ def chosen(
         for name, entry in found.items()
         if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
     ]
-    for part in parts:
-        left = [entry for entry in left if _has(entry, part.casefold())]
+    groups = {_folder(entry).casefold() for entry in found.values()}
+    for part in map(str.casefold, parts):
+        # a group is all that is in it, and not what has its name in a longer one
+        left = [
+            entry
+            for entry in left
+            if (_folder(entry).casefold() == part if part in groups else _has(entry, part))
+        ]
         if not left:
             beside = " together with the words before it" if len(words) > 1 else ""
             raise UsageError(
@@ -139,8 +145,6 @@ def chosen(
 
 def _has(entry: Entry, part: str) -> bool:
     """Tell whether something of what is known of an entry has this part."""
-    if part == _folder(entry).casefold():
-        return True
     return any(part in text.casefold() for text in (entry.name, entry.title, *entry.tags))
 
 

@@ -13,7 +13,7 @@ from vsperf.cli.drawing import draw
 from vsperf.cli.selection import budget_option, hidden_by, hidden_text, load, selects_cases
 from vsperf.cli.stored import json_option, results_option, say_json
 from vsperf.cli.tables import console, print_label
-from vsperf.cli.terminal import PlainConsole, command_lines, fitting
+from vsperf.cli.terminal import PlainConsole, breaks_lines, command_lines, fitting, folded
 from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
@@ -40,6 +40,8 @@ PARTS = {
     *("testbed", "topology", "places"),
 }
 """What of a case says which parts take part in it."""
+SPOILS = "functional only"
+"""In a note of a plan: the result says nothing of how fast the switch is."""
 FEW = 4
 """A plan that differs in so many parts at most from one that was told is told by these."""
 
@@ -149,6 +151,8 @@ def _summary(planned: Sequence[Planned], takes: str) -> Iterator[_Line]:
     else:
         for cpu, those in sorted(roles.items()):
             yield _Line(f"  on CPU {cpu}: {', '.join(those)}")
+    notes = dict.fromkeys(note for item in planned for note in item.plan.plan.notes)
+    yield from (_Line(f"  ! {note}", "yellow") for note in notes if SPOILS in note)
 
 
 def _started(item: Planned) -> Iterator[str]:
@@ -219,6 +223,22 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
+class _Written(_Line):
+    """A line of what is written for a program; a word of it may be longer than a terminal."""
+
+    def print(self, out: PlainConsole) -> None:
+        text, indent = self.text, len(self.text) - len(self.text.lstrip()) + 2
+        if breaks_lines(out):
+            room = out.width - indent
+            words = (
+                word if len(word) <= room else folded(word, out.width, indent, quote=str)
+                for word in text.split(" ")
+            )
+            text = " ".join(words)
+        out.print(fitting(Text(text, self.style), out, " " * indent))
+
+
+@dataclass(frozen=True, slots=True)
 class _Command:
     """A command that a plan runs, to be copied as it stands."""
 
@@ -274,7 +294,7 @@ def _parts(item: Planned) -> list[_Part]:
 
 def _step(number: int, step: Step) -> _Part:
     command = () if step.argv is None else (_Command(step.argv),)
-    lines = (_Line(f"       {line}", "cyan") for line in step.lines)
+    lines = (_Written(f"       {line}", "cyan") for line in step.lines)
     return (_Line(f"{number:3d}. {step.component}: {step.action}"), *command, *lines)
 
 

@@ -117,13 +117,14 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--wait",
     type=QuantityType(Duration),
     metavar="TIME",
-    help="Wait for a quiet machine and a free testbed.",
+    help="Wait for a quiet machine and a free testbed; with --anyway for the testbed only.",
 )
 @click.option(
     "--anyway",
     is_flag=True,
     envvar="VSPERF_ANYWAY",
-    help="On a busy machine, too; $VSPERF_ANYWAY=1.",
+    help="On a busy machine, too, but on no testbed that is in use: --wait waits for that; "
+    "$VSPERF_ANYWAY=1.",
 )
 @click.option(
     "--report",

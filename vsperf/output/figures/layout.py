@@ -17,7 +17,8 @@ from vsperf.output.figures.paint import paint
 from vsperf.output.figures.text import plain, shortened, width, wrapped
 
 EDGE = 10.0
-LEFT = 62.0
+LEFT = 71.0
+"""Has room for the widest of what stands at ticks of a y axis, beside what the axis is called."""
 RIGHT = 14.0
 LEADING = 1.35
 """Height of a line of text, as a multiple of its letters."""

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TypeVar
 
 from vsperf.analysis.answers import loss_text
+from vsperf.analysis.why import why_not_sent
 from vsperf.errors import VsperfError
 from vsperf.output.datagram_tables import account_text
 from vsperf.output.report.page import Account, Branch, Stage
@@ -286,7 +287,7 @@ def _unsent(trial: Trial) -> Iterator[tuple[str, int, str]]:
             why = "the port was full to the end, so the switch did not take them"
             yield f"refused, {way.name}", way.refused_frames, why
         if way.short_frames:
-            yield f"not sent, {way.name}", way.short_frames, "the generator was too slow"
+            yield f"not sent, {way.name}", way.short_frames, why_not_sent(trial)
 
 
 def _missing(trial: Trial) -> Iterator[tuple[str, int, str]]:

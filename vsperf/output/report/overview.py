@@ -55,7 +55,6 @@ from vsperf.quantities.units import FrameSize
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView
 from vsperf.records.flags import FUNCTIONAL_ONLY, Severity
-from vsperf.records.meaning import LIMITED_BY
 from vsperf.records.result import Level, Limit
 from vsperf.records.run import Outcome
 from vsperf.records.words import meaning
@@ -555,7 +554,7 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
 
 
 def _limit_of(row: CaseRow) -> str:
-    """Say in words what limited the answers of a case, in lines as those stand beside it."""
+    """Say what limited the answers of a case, in lines and words as in the terminal."""
     if row.loads:
         return "\n".join(_named(load.limit) for load in row.loads)
     if row.goals and not row.figures:
@@ -566,7 +565,7 @@ def _limit_of(row: CaseRow) -> str:
 
 
 def _named(limit: Limit) -> str:
-    return LIMITED_BY[limit].removeprefix("the ")
+    return limit.value
 
 
 def _cells(columns: Sequence[CaseColumn], row: CaseRow) -> tuple[str, ...]:

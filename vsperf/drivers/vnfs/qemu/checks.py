@@ -75,6 +75,10 @@ def _image(here: Host) -> Answer:
     return ok(f"{evidence}: {parts}" if parts else evidence)
 
 
+TRY_KVM = "vsperf run pvp_smoke"
+"""Boots a guest on KVM, if it does boot there."""
+
+
 def _boots_on_kvm(here: Host) -> Answer:
     """Say in one answer whether there is KVM, and how trying it ended.
 
@@ -90,7 +94,7 @@ def _boots_on_kvm(here: Host) -> Answer:
     known = probe.known()
     if known is None:
         tried = f"{device.evidence}, and no guest has been booted on it since this one started"
-        return replace(unknown(tried), proviso="KVM not tried")
+        return replace(unknown(tried), proviso="KVM not tried", fix=TRY_KVM)
     if not known.works:
         evidence = f"{device.evidence}, and guests are emulated: {known.why}"
         if not probe.cache.exists():

@@ -21,8 +21,8 @@ PYTHON = "vpp_papi"
 """VPP's own library for its API."""
 GET_PYTHON = to_install_extra("vpp")
 GET_VPP = (
-    "install VPP (FD.io has packages for some distributions: https://fd.io), or name an installed "
-    "tree or a build directory: --vswitch vpp --set vswitch.install=PATH"
+    "install VPP (docs/how-to/measure-vpp.md; packages for some distributions: https://fd.io), or "
+    "name an installed tree or a build directory: --vswitch vpp --set vswitch.install=PATH"
 )
 ENVIRONMENT = "/usr/bin/env"
 DEVICES = ("shm", "vfio")
