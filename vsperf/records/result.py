@@ -286,9 +286,8 @@ class Draws(Record):
     @property
     def upper_fps(self) -> int | None:
         """The highest load that failed first on any of them; None where one failed nowhere."""
-        uppers = [one.upper_fps for one in self.told]
-        known = [upper for upper in uppers if upper is not None]
-        return max(known) if len(known) == len(uppers) > 1 else None
+        uppers = [one.upper_fps for one in self.told if one.upper_fps is not None]
+        return max(uppers) if len(uppers) == len(self.told) > 1 else None
 
 
 class GoalResult(Record):
@@ -417,12 +416,9 @@ class SearchResult(Record):
             return {**doubt, "flags": (flag, *one.flags)}
 
         def parts(one: GoalResult) -> dict[str, object]:
-            clean, regimes = one.clean, one.regimes
-            return {
-                "clean": None if clean is None else clean.model_copy(update=none),
-                "regimes": tuple(there.model_copy(update=none) for there in regimes),
-                "draws": None,
-            }
+            clean = None if one.clean is None else one.clean.model_copy(update=none)
+            regimes = tuple(there.model_copy(update=none) for there in one.regimes)
+            return {"clean": clean, "regimes": regimes, "draws": None}
 
         def told(curve: Curve) -> Curve:
             at = "; ".join(filter(None, (curve.at, f"invalid: {flag.value}")))
