@@ -108,21 +108,21 @@ def test_what_is_suspect_is_in_the_verdict(
             (0, 5_000, 0, 20_000),
             (
                 "highest load that half of the trials passed (2 of 4) without loss, per direction",
-                "Of the trials at 8.000 Mfps, 2 of 4 lost none, the worst lost 2%.",
+                "Of the trials at the lower bound, 2 of 4 lost none, the worst lost 2%.",
             ),
         ),
         (
             (0, 5_000, 0),
             (
                 "highest load that mostly passed (2 of 3 trials) without loss, per direction",
-                "Of the trials at 8.000 Mfps, 2 of 3 lost none, the worst lost 0.5%.",
+                "Of the trials at the lower bound, 2 of 3 lost none, the worst lost 0.5%.",
             ),
         ),
         (
             (0, 5_000, 5_000),
             (
                 "highest load that 1 of 3 trials passed without loss, per direction",
-                "Of the trials at 8.000 Mfps, 1 of 3 lost none, the worst lost 0.5%.",
+                "Of the trials at the lower bound, 1 of 3 lost none, the worst lost 0.5%.",
             ),
         ),
     ],

@@ -85,10 +85,12 @@ def test_a_report_names_loads_and_losses_as_the_terminal_does() -> None:
     result = SearchResult(goals=(found(*PASSED),))
     row = CaseRow(view_of(planned(), case_record("mine", result=result)))
     remark = numbers_of(row, PASSED)[0].remark
-    assert remark == f"Of the trials at 2.551 Mfps, 4 of 5 lost none, the worst lost {SHARE}."
+    assert remark == f"Of the trials at the lower bound, 4 of 5 lost none, the worst lost {SHARE}."
     told = notes([CaseRow.of(replace(row.view, trials=PASSED))], simulated=False)
     (line,) = (one.plain for one in told if "at its lower bound" in one.plain)
-    assert line == f"64B ndr: {remark[0].lower()}{remark[1:-1]}".replace("at 2.551 Mfps,", BOUND)
+    assert line == f"64B ndr: {remark[0].lower()}{remark[1:-1]}".replace(
+        "at the lower bound,", BOUND
+    )
     ended = SearchResult(goals=(goal(2_500_000, BELOW),))
     chosen = telling(ended, [made(2_500_000), made(BELOW, LOST)])
     assert chosen is not None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vsperf.quantities.human import human_fps, human_share, percent
+from vsperf.quantities.human import human_share, percent
 from vsperf.records.result import of_a_load
 from vsperf.records.trial import Trial
 
@@ -15,7 +15,6 @@ from vsperf.records.trial import Trial
 class Kept:
     """How many of the trials at a load kept to what a goal allows: a search asks for most."""
 
-    load: str
     within: int
     trials: int
     allowed: Fraction
@@ -51,7 +50,7 @@ def kept_of(made: Sequence[Trial], allowed: Fraction) -> Kept | None:
     if not losses:
         return None
     within = sum(loss <= allowed for loss in losses)
-    return Kept(human_fps(made[0].load_fps), within, len(losses), allowed, max(losses))
+    return Kept(within, len(losses), allowed, max(losses))
 
 
 def made_at(fps: int | None, trials: Sequence[Trial]) -> list[Trial]:

@@ -227,8 +227,7 @@ def _selectors() -> tuple[Callable[[F], F], ...]:
             type=click.Choice([FULL, MODE]),
             default=FULL,
             show_default=True,
-            help="trafficgen deploys only the generator, for a device under test that others "
-            "deployed.",
+            help="trafficgen: the generator alone, for a device that others deployed.",
         ),
     )
 

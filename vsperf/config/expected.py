@@ -7,7 +7,7 @@ another: a criterion says by `search` which it is for.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -65,10 +65,13 @@ def metric_problems(document: Section, drivers: Drivers) -> dict[int, Problem]:
     return problems
 
 
-def beside_metrics(document: Section, wrong: Collection[int]) -> Iterator[Problem]:
+def beside_metrics(document: Section, wrong: Mapping[int, Problem]) -> Iterator[Problem]:
     """Yield what else is wrong in expectations whose metric is: they are read no further."""
     for index, item in enumerate(_items(document)):
-        if index in wrong and isinstance(item, Section):
+        metric = find(item, "metric")
+        if metric is None or index not in wrong or not isinstance(item, Section):
+            continue
+        if metric.mark.location == wrong[index].where:  # and not its bound
             yield from validate(item, Expectation, Context())[1]
 
 

@@ -280,7 +280,7 @@ def told_by_regime(goal: GoalResult) -> GoalResult:
     for one in goal.regimes:
         if one.lower_fps is not None and one.lower_fps >= upper:
             reason = (
-                f"what made {human_fps(upper)} fail is the machine's: while the CPUs of "
+                "what made the upper bound fail is the machine's: while the CPUs of "
                 f"generator and switch were {one.regime.words} ({one.least_ns} to {one.most_ns} ns "
                 f"there and back), {human_fps(one.lower_fps)} passed"
             )

@@ -109,7 +109,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Stored with the run, such as revision=4f2c1ab; repeatable.",
+    help="Stored with the run; repeatable.",
 )
 @click.option("--keep", is_flag=True, help="Leave the deployment up after the last case.")
 @click.option("--recalibrate", is_flag=True, help="Measure the generator alone anew.")
@@ -117,14 +117,13 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     "--wait",
     type=QuantityType(Duration),
     metavar="TIME",
-    help="Wait for a quiet machine and a free testbed; with --anyway for the testbed only.",
+    help="Wait for a quiet machine and a free testbed.",
 )
 @click.option(
     "--anyway",
     is_flag=True,
     envvar="VSPERF_ANYWAY",
-    help="On a busy machine, too, but on no testbed that is in use: --wait waits for that; "
-    "$VSPERF_ANYWAY=1.",
+    help="On a busy machine, too; then --wait is for the testbed alone; $VSPERF_ANYWAY=1.",
 )
 @click.option(
     "--report",

@@ -104,7 +104,7 @@ def _goal(row: CaseRow, goal: GoalResult, trials: Sequence[Trial]) -> Number:
         " ".join([_sentence(goal), *([f"That is trial #{ending.index}."] if ending else [])]),
         tuple(facts),
         tuple(how),
-        "" if kept is None or kept.whole else f"Of the trials at {kept.load}, {kept.text}.",
+        "" if kept is None or kept.whole else f"Of the trials at the lower bound, {kept.text}.",
         _in_clean_time(goal),
     )
 
