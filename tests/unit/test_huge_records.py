@@ -97,7 +97,7 @@ def of_goals(folder: Path, count: int) -> RunView:
 
 def of_labels(folder: Path, count: int) -> RunView:
     """Labels whose names differ in signs only, which are the same in the names of columns."""
-    signs = {f"{number:08b}".replace("0", ".").replace("1", "-") for number in range(count)}
+    signs = sorted(f"{number:08b}".replace("0", ".").replace("1", "-") for number in range(count))
     labels = {f"a{sign}b": "1" for sign in signs}
     lines = case_start(KEY), case_record(KEY), run_end()
     return run_of(folder / str(count), [case()], *lines, labels=labels)

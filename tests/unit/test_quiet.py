@@ -115,8 +115,8 @@ def test_who_waits_and_measures_anyway_waits_for_the_testbed_and_not_for_quiet(
     assert said == []
     assert once_free(in_use(1), both, said.append) == "taken"
     options = {one.name: getattr(one, "help", "") for one in command.params}
-    assert "with --anyway for the testbed only" in options["wait"]
-    assert "--wait waits for that" in options["anyway"]
+    assert "a quiet machine and a free testbed" in options["wait"]
+    assert "then --wait is for the testbed alone" in options["anyway"]
 
 
 def in_use(times: int) -> Callable[[], str]:
