@@ -74,14 +74,26 @@ def test_a_gate_that_cannot_tell_says_so(two: Shell) -> None:
     assert "no number to judge: phy2phy_smoke" in ended.out
 
 
+@pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.parametrize("form", ["html", "md", "json"])
-def test_it_is_written_to_a_file(two: Shell, form: str) -> None:
-    file = two.folder / f"change.{form}"
-    ended = two("compare", "--baseline", "main", "latest", "--format", form, "-o", str(file))
+def test_it_is_written_to_a_file_as_asked_or_as_its_name_ends(
+    two: Shell, form: str, asked: bool
+) -> None:
+    file = two.folder / (f"change-{form}" if asked else f"change.{form}")
+    words = ("--format", form) if asked else ()
+    ended = two("compare", "--baseline", "main", "latest", *words, "-o", str(file))
     assert (ended.code, ended.out) == (ExitCode.OK, "")
     text = file.read_text(encoding="utf-8")
     assert "cycles" in text
     assert ("SIMULATED" in text) or json.loads(text)["simulated"]
+
+
+@pytest.mark.parametrize("words", [("-o", "change.xlsx"), ("--format", "table", "-o", "change.md")])
+def test_what_cannot_be_written_to_a_file_is_refused(two: Shell, words: tuple[str, ...]) -> None:
+    ended = two("compare", "--baseline", "main", "latest", *words)
+    assert ended.code == ExitCode.BAD_INPUT
+    assert "--format html, md or json" in ended.err
+    assert not (two.folder / "change.md").exists()
 
 
 def test_one_side_alone_is_refused(two: Shell) -> None:

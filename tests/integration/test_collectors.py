@@ -74,7 +74,7 @@ def test_every_trial_has_what_the_kernel_and_the_switch_counted_around_it(place:
     busy = [course.value or 0 for name, course in histogram.items() if name != "bin_0"]
     assert 0 < sum(busy) <= taken, "an iteration with frames has one at least"
     assert (found["ovs"].value(last.index, f"{pmd}: last second", "milliseconds") or 0) > 0
-    shown = place("show", "latest", "64B").out
+    shown = place("show", "latest", "64B", "--all").out
     for name in found:
         assert f"what {name} saw, over all trials" in shown
     assert polled[0] in shown

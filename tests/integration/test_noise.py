@@ -61,7 +61,7 @@ def test_each_trial_says_what_noise_read_and_wrote_in_it(place: Place) -> None:
         assert one.elapsed_ns is not None
     assert case.record is not None and case.record.conditions is not None
     assert set(part_of(case.record.conditions.noise, "settled")) == {"noise 1"}
-    shown = place("show", "latest", "smoke").out
+    shown = place("show", "latest", "smoke", "--all").out
     assert "noise 1: settled at" in shown
 
 
@@ -79,7 +79,7 @@ def test_noise_that_is_lost_costs_a_trial_and_not_the_case(place: Place) -> None
     (case,) = place.records().cases()
     assert case.record is not None
     assert "measured anew on a fresh deployment" in "\n".join(case.record.warnings)
-    shown = place("show", "latest", "smoke").out
+    shown = place("show", "latest", "smoke", "--all").out
     assert re.search(rf"#{lost.index} .* failed: noise 1 was killed by SIGKILL", shown), shown
 
 

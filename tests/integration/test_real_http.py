@@ -57,7 +57,7 @@ def test_requests_go_through_in_both_loops_and_devices_bear_them_out(place: Plac
         assert (instance.from_due is not None) is (name == "places_http_open")
         (client,) = (device for device in one.devices if device.place == "phy0")
         assert client.received_bytes > instance.transactions * 4096
-    assert "p99 from due" in place("show", "latest", "places_http_open-1518B").out
+    assert "p99 from due" in place("show", "latest", "places_http_open-1518B", "--all").out
     assert [*place.traces(), *servers(place)] == []
 
 
@@ -99,7 +99,7 @@ def test_who_stood_still_made_all_late_who_came_meanwhile(place: Place) -> None:
     expected_ns = (still_s - 0.01 * length_s) * 1e9
     assert instance.from_due.p99_ns == pytest.approx(expected_ns, rel=0.05)
     assert instance.round_trips.p99_ns < instance.from_due.p99_ns / 4
-    shown = place("show", "latest", "places_http_open-1518B").out
+    shown = place("show", "latest", "places_http_open-1518B", "--all").out
     assert "p99 from due" in shown and "p99 from sent" in shown
 
 

@@ -106,7 +106,8 @@ def test_a_run_and_a_comparison_tell_the_pace_of_each_generator(place: Place) ->
         assert sample.values["seen_frames"] == own.trial.sent_frames
         assert 0 < sample.values["gap_min_ns"] <= sample.values["gap_p50_ns"]
         assert began < sample.at_ns < time.time_ns()
-    assert "what pacing saw, in a trial of its own" in place("show", "latest", case.planned.key).out
+    shown = place("show", "latest", case.planned.key, "--all").out
+    assert "what pacing saw, in a trial of its own" in shown
     compared = place("compare", "latest", "--by", "generator", "--json")
     smooth = json.loads(compared.out)["generators"][1]
     assert smooth["generator"] == "tgen-smooth"

@@ -401,7 +401,7 @@ def test_every_trial_has_what_each_polling_thread_waited_for(place: Place) -> No
             assert (found[part].cpu,) == cpus[role]
             assert found[part].delay_ns is not None
             assert found[part].involuntary is not None
-    shown = place("show", "latest", "64B").out
+    shown = place("show", "latest", "64B", "--all").out
     assert "what kept polling threads from running" in shown
     assert all(f"{part}: {thread.name}" in shown for part, thread in found.items())
 
@@ -429,5 +429,5 @@ def test_a_program_that_takes_the_cpu_of_the_switch_is_seen_in_its_waiting_and_n
     assert trial.held_up == (thread,)
     assert (
         f"{Flag.KEPT_FROM_RUNNING.value}: switch {thread.name} for"
-        in place("show", "latest", "64B").out
+        in place("show", "latest", "64B", "--all").out
     )

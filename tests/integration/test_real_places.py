@@ -104,7 +104,7 @@ def test_streams_go_through_and_devices_bear_them_out(
     assert case.start.plan.placement.of(CLIENTS)
     assert networks() == before
     assert place.traces() == []
-    shown = place("show", "latest", case.planned.label)
+    shown = place("show", "latest", case.planned.label, "--all")
     assert "instance 2" in shown.out
     assert place("report", "latest", "--output", str(place.folder / "report.html")).code == 0
     assert "iperf3" in (place.folder / "report.html").read_text()
@@ -173,7 +173,7 @@ def test_cpu_time_is_told_by_role_and_what_runs_and_looks_beside_programs_too(
     assert figures["rate"].reason
     (series,) = series_of(case.folder, case.key, 1)
     assert {"clients", "servers"} <= {sample.of for sample in series.samples()}
-    shown = place("show", "latest", case.planned.label).out
+    shown = place("show", "latest", case.planned.label, "--all").out
     for words_ in (
         "CPU time by role",
         "limit of exchange",
@@ -198,7 +198,7 @@ def test_a_heavy_collector_has_exchanges_of_its_own_and_sees_both_ends(place: Pl
     seen = {sample.of: sample.values for sample in series.samples()}
     assert {CLIENTS, SERVERS} <= set(seen)
     assert all(seen[role]["task_ns"] > 0 for role in (CLIENTS, SERVERS))
-    assert "for a bit" in place("show", "latest", case.planned.label).out
+    assert "for a bit" in place("show", "latest", case.planned.label, "--all").out
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_program_that_moves_itself_to_all_cpus_is_named_and_its_rate_is_in_dou
     one = next(one for one in case.exchanges if one.valid)
     (said,) = (reason for reason in one.reasons if " was put on CPU " in reason)
     assert said.startswith("client of instance 1 was put on CPU ")
-    assert said in " ".join(place("show", "latest", case.planned.label).out.split())
+    assert said in " ".join(place("show", "latest", case.planned.label, "--all").out.split())
     report = place.folder / "report.html"
     assert place("report", "latest", "--output", str(report)).code == 0
     assert said in report.read_text()
@@ -494,7 +494,7 @@ def test_of_a_flood_the_record_says_where_each_datagram_went(
     assert reader.in_datagrams >= account.received
     # What is left was under way when the server ceased to read, or in its socket.
     assert abs(account.unexplained) <= max(UNREAD, account.sent // 10_000), account
-    assert "RcvbufErrors" in place("show", "latest", case.planned.label).out
+    assert "RcvbufErrors" in place("show", "latest", case.planned.label, "--all").out
 
 
 ENDLESS = """#!/bin/sh
@@ -584,7 +584,7 @@ def test_streams_go_through_between_guests_and_their_devices_bear_them_out(
     assert set(record.conditions.vnfs) == {f"{link}-vm" for link in guests}
     assert (networks(), host_devices()) == (before, devices)
     assert place.traces() == []
-    assert "phy0-vm" in place("show", "latest", case.planned.label).out
+    assert "phy0-vm" in place("show", "latest", case.planned.label, "--all").out
 
 
 @pytest.mark.thorough

@@ -55,9 +55,9 @@ def test_two_kinds_are_compared_by_what_both_of_them_have(place: Place) -> None:
     own = [name for name in told if name.startswith(("vswitch.", "switch."))]
     settings = tuple(stored.cases())[1].planned.spec["vswitch"]
     assert {name.split(".")[1] for name in own if name.startswith("vswitch.")} <= set(settings)
-    shown = place("show", "latest", "testpmd")
+    shown = place("show", "latest", "testpmd", "--all")
     assert "answered by" not in shown.out  # it has no caches
-    assert "answered by" in place("show", "latest", "ovs-dpdk").out
+    assert "answered by" in place("show", "latest", "ovs-dpdk", "--all").out
 
 
 def test_a_switch_that_is_not_there_is_missed_before_any_other_is_started(place: Place) -> None:

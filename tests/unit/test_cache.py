@@ -483,7 +483,7 @@ def stored(results: Path, *cache: CacheActivity) -> Path:
 
 def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return what show, a page and a report in Markdown say of the run."""
-    code = run_cli(["show", folder.name, "64B", f"--results={folder.parent}"])
+    code = run_cli(["show", folder.name, "64B", "--all", f"--results={folder.parent}"])
     assert code == ExitCode.OK
     return [capsys.readouterr().out, html_of(folder), markdown_of(folder)]
 

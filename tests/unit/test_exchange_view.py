@@ -111,7 +111,7 @@ def test_a_device_that_says_no_speed_has_no_share_of_it_and_one_nobody_looked_at
     assert of(sar_table(silent), 0)["%ifutil"] == "–"
 
     def shown(*made: Exchange) -> str:
-        return printed(print_exchanges, SimpleNamespace(exchanges=made, died=0))
+        return printed(print_exchanges, SimpleNamespace(exchanges=made, died=0), every=True)
 
     assert "as sar -n DEV shows exchange #1" in shown(silent)
     assert "sar" not in shown(exchange())

@@ -213,7 +213,7 @@ def test_a_case_is_shown_with_its_first_trials_and_how_many_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = of_trials(tmp_path, SHOWN + 5).folder
-    show.main([str(folder), KEY], standalone_mode=False)
+    show.main([str(folder), KEY, "--all"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()
     assert f"trials: {SHOWN:,} of {SHOWN + 5:,} shown" in lines
     assert sum(line.startswith("#") for line in lines) == SHOWN

@@ -12,6 +12,7 @@ from record_samples import case_record, goal_result, planned, trial, view_of
 from round_models import dead_round, round_of
 
 from vsperf.output.report.account import account_of, account_table, made_table, trials_table
+from vsperf.output.trial_tables import whole_account
 from vsperf.quantities.human import human_count
 from vsperf.records.meaning import DIED
 from vsperf.records.result import SearchResult
@@ -94,6 +95,7 @@ def test_the_trial_that_ended_the_search_is_shown() -> None:
 def test_without_trials_there_is_no_account() -> None:
     assert account_of(NOTHING, []) is None
     assert account_table([trial()]) is None
+    assert whole_account([trial()]) is None
 
 
 def test_of_a_trial_without_loss_nothing_is_said_to_be_missing() -> None:
@@ -118,6 +120,42 @@ def test_the_account_of_all_trials_adds_up() -> None:
     assert count["not sent"] == 70
     assert count["due"] == count["sent"] + count["refused"] + count["not sent"]
     assert count["sent"] == count["arrived"] + count["dropped"] + count["unexplained"]
+
+
+def test_so_does_that_of_all_of_them_together() -> None:
+    way = trial(lost=100).directions[0]
+    short = way.model_copy(
+        update={"sent_frames": way.sent_frames - 70, "received_frames": way.received_frames - 70}
+    )
+    made = trial(directions=(short,), switch=counted({"tx dropped": 90}))
+    table = whole_account([made, trial(2), made])  # of the second one nobody counted anything
+    assert table is not None
+    assert table.title == "where the frames of 2 trials went, all together"
+    count = {row[0]: int(row[1].replace(",", "")) for row in table.texts}
+    assert count["not sent"] == 140
+    assert count["due"] == count["sent"] + count["refused"] + count["not sent"]
+    sent = count["arrived"] + count["dropped by the switch"] + count["unexplained"]
+    assert count["sent"] == sent
+    assert (count["dropped by the switch"], count["unexplained"]) == (180, 20)
+    (dropped,) = [row[2] for row in table.texts if row[0] == "dropped by the switch"]
+    assert dropped.startswith("180 ") and dropped.endswith("tx dropped")
+
+
+def test_what_vnfs_lost_is_a_part_of_what_was_sent() -> None:
+    nics = (NicCounters(received_frames=500, sent_frames=470),)
+    inside = VnfCounters(name="vnf1", nics=nics)
+    made = trial(lost=100, switch=counted({"tx dropped": 50}), vnfs=(inside,))
+    table = whole_account([made])
+    assert table is not None
+    count = {row[0]: row[1] for row in table.texts}
+    assert (count["lost in VNFs"], count["unexplained"]) == ("30", "20")
+
+
+def test_whose_loss_somebody_does_not_tell_is_not_explained_at_all() -> None:
+    silent = trial(lost=100, switch=counted({"tx dropped": 50}), vnfs=(VnfCounters(name="vnf1"),))
+    table = whole_account([silent])
+    assert table is not None
+    assert {row[0]: row[1] for row in table.texts}["unexplained"] == "–"
 
 
 def test_so_does_each_line_of_the_trials_of_which_not_all_was_sent() -> None:

@@ -251,7 +251,7 @@ def test_a_record_that_tells_of_requests_alone_is_shown_without_accounts_of_conn
     assert one.counts is not None
     alone = one.model_copy(update={"counts": one.counts.model_copy(update={"client": None})})
     view = CaseView(Path(), header(), planned(), connections=(alone, alone))
-    assert printed(print_connections, view).splitlines()[0] == "connections"
+    assert printed(print_connections, view, every=True).splitlines()[0] == "connections"
 
 
 def test_threads_of_a_switch_that_were_busy_and_what_it_dropped_say_why() -> None:

@@ -26,8 +26,11 @@ Counted = tuple[str, int | None, int | None]
 SEGMENTS = ("segments_sent", "segments_received", "repeated", "stray", "damaged", "disordered")
 
 
-def print_connections(out: Console, case: CaseView) -> None:
-    """Print all trials of connections of a case, and the last one that failed in detail."""
+def print_connections(out: Console, case: CaseView, *, every: bool) -> None:
+    """Print all trials of connections of a case, and what became of those of the last that failed.
+
+    With `every`, what both ends and the switch counted in it, too.
+    """
     if not case.connections:
         return
     out.print("connections", style="bold")
@@ -42,7 +45,8 @@ def print_connections(out: Console, case: CaseView) -> None:
     if last is None:
         return
     asking = () if last.counts is None or last.counts.asking is None else (asking_table(last),)
-    for table in (accounts_table(last), *asking, segments_table(last), switch_table(last)):
+    counted = (segments_table(last), switch_table(last)) if every else ()
+    for table in (accounts_table(last), *asking, *counted):
         if table.rows:
             out.print(table.title, style="bold")
             print_table(out, table)

@@ -51,8 +51,8 @@ class _Echo:
         return self.times.from_sent(share) if sent else self.times.from_due(share)
 
 
-def print_exchanges(out: Console, case: CaseView) -> None:
-    """Print all exchanges of a case, and the last one that can be believed in detail."""
+def print_exchanges(out: Console, case: CaseView, *, every: bool) -> None:
+    """Print the exchanges of a case; with `every` the last one to be believed in detail."""
     made = tuple(case.exchanges)
     if not made:
         return
@@ -67,6 +67,12 @@ def print_exchanges(out: Console, case: CaseView) -> None:
     if last.valid and last.traffic != ECHO:  # whose clock is kept to, and whose answer is a time
         limit, why = limited(last)
         out.print(f"limit of exchange #{last.index}: {limit.value}: {why}")
+    if every:
+        _print_detail(out, last)
+
+
+def _print_detail(out: Console, last: Exchange) -> None:
+    """Print what each instance, device and CPU counted in an exchange."""
     looked = ((table, CPU_MEANING) for table in cpu_tables((last,)))
     own = [(instances_table(last), BEGAN), (devices_table(last), "")]
     if (account := account_table(last)) is not None:

@@ -62,6 +62,47 @@ def account_table(trials: Sequence[Trial]) -> Table | None:
     return _by_trial(title, names, counted, IN_WORDS).without(NOTHING, WHERE_COUNTED)
 
 
+def whole_account(trials: Sequence[Trial]) -> Table | None:
+    """Return what became of the frames of all trials that the switch counted in; None without any.
+
+    The rows are as the columns of each trial: refused, not sent and sent make up what was due; the
+    others make up what was sent.
+    """
+    counted = [trial for trial in trials if trial.switch is not None]
+    if not counted:
+        return None
+    ways = [way for trial in counted for way in trial.directions]
+    switches = [trial.switch for trial in counted if trial.switch is not None]
+    inside = sum(vnf.lost_frames or 0 for trial in counted for vnf in trial.vnfs)
+    unexplained = [trial.unexplained_frames for trial in counted]
+    known = [count for count in unexplained if count is not None]
+    rows = [
+        ("due", sum(way.intended_frames for way in ways), ""),
+        ("refused", sum(way.refused_frames or 0 for way in ways), "offered to a full ring"),
+        ("not sent", sum(way.short_frames for way in ways), "the generator was too slow"),
+        ("sent", sum(way.sent_frames for way in ways), "the rows below make it up"),
+        ("arrived", sum(way.good_frames for way in ways), ""),
+        ("dropped by the switch", sum(one.dropped_frames for one in switches), _dropped(switches)),
+        *([("lost in VNFs", inside, "")] if inside else []),
+    ]
+    cells = [(name, f"{count:,}", note) for name, count, note in rows]
+    told = f"{sum(known):,}" if len(known) == len(unexplained) else NOTHING
+    cells.append(("unexplained", told, "sent, and counted nowhere else"))
+    title = f"where the frames of {len(counted):,} trials went, all together"
+    heads = (Column[Trial]("frames"), Column[Trial]("count", align="right"))
+    return Table(title, (*heads, Column[Trial]("", breaks=True)), tuple(cells))
+
+
+def _dropped(switches: Sequence[SwitchCounters]) -> str:
+    """Say by which counters, and how many."""
+    found = Counter[str]()
+    for one in switches:
+        for port in one.ports:
+            found.update({f"{port.link or port.name} {why}": n for why, n in port.drops.items()})
+        found.update(one.drops)
+    return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)
+
+
 def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
     refused = [way.refused_frames for way in trial.directions if way.refused_frames is not None]
     good = sum(way.good_frames for way in trial.directions)

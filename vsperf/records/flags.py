@@ -271,7 +271,7 @@ class Flag(enum.StrEnum):
         "this alone can explain the whole loss of the trial: at its load more came in that time "
         "than a ring holds and what was lost. It waited for its CPU (run-queue delay) or "
         "a hypervisor gave its CPU to others (steal). The time is the sum over the trial, so the "
-        "loss may be the switch's own all the same; `vsperf show RUN CASE` has it by thread.",
+        "loss may be the switch's own all the same; `vsperf show RUN CASE --all` has it by thread.",
     )
     GENERATOR_PAUSED = (
         "generator-paused",

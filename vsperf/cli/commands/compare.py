@@ -35,6 +35,8 @@ from vsperf.trust.named_files import written
 LIMIT = 50
 """Rows of a table when nobody asks for more."""
 FORMATS = ("table", "json", "md", "html")
+BY_ENDING = {".json": "json", ".md": "md", ".html": "html", ".htm": "html"}
+"""The format of a file whose name ends like this."""
 WIDE = "the interval is too wide to tell whether it"
 BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
@@ -45,7 +47,7 @@ BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
     epilog="Examples:\n\n\b\n"
     "  vsperf compare k7f3 latest\n"
     "  vsperf compare --baseline main latest --only-changed --fail-above 3%\n"
-    "  vsperf compare job=41 job=42 --format html -o change.html\n"
+    "  vsperf compare job=41 job=42 -o change.html  # a page with a picture\n"
     "  vsperf compare latest --by vswitch           # the switches of one run\n"
     "  vsperf compare vswitch:vpp vswitch:ovs-dpdk@k7f3\n"
 )
@@ -80,10 +82,18 @@ BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
     help="Exit with 1 if a number got worse by more for sure, such as 3%; with 5 if nobody can "
     "tell.",
 )
-@click.option("--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format",
+    "wanted",
+    type=click.Choice(FORMATS),
+    help="What to write; without it as the file's name ends, and else a table.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
-    "-o", "output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+    "-o",
+    "output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file: a page with a picture (.html), .md or .json.",
 )
 @results_option
 def command(
@@ -95,7 +105,7 @@ def command(
     latency: bool,
     anyway: bool,
     fail_above: Ratio | None,
-    wanted: str,
+    wanted: str | None,
     as_json: bool,
     output: Path | None,
     results: Path,
@@ -107,7 +117,7 @@ def command(
     for one switch of the latest run, or of another side; several runs of one side count as
     repeats. A change is shown where it is more than chance.
     """
-    wanted = "json" if as_json else wanted
+    form = "json" if as_json else wanted or _format_of(output)
     every = _sides(results, sides, baseline, by)
     if len(every) > MOST_SIDES:
         raise UsageError(
@@ -117,14 +127,28 @@ def command(
         )
     found = compare(every, anyway=anyway, latency=latency)
     asked = None if fail_above is None else float(fail_above)
-    text = _text(found, wanted, only_changed, asked)
+    if form == "table" and output is not None:
+        raise UsageError("a table is not written to a file", fix="add --format html, md or json")
+    text = _text(found, form, only_changed, asked)
     if text is not None:
         _write(text, output)
-    elif output is not None:
-        raise UsageError("-o needs a format", fix="add --format html, md or json")
     else:
         _print(found, only_changed, limit, asked)
-    return _exit_code(found, fail_above, quiet=wanted != "table")
+    return _exit_code(found, fail_above, quiet=form != "table")
+
+
+def _format_of(output: Path | None) -> str:
+    """Return what is written to a file of that name; to none a table."""
+    if output is None:
+        return "table"
+    try:
+        return BY_ENDING[output.suffix.lower()]
+    except KeyError:
+        endings = ", ".join(BY_ENDING)
+        raise UsageError(
+            f"nobody can tell from its name what {output} is to be",
+            fix=f"let it end in one of {endings}, or add --format html, md or json",
+        ) from None
 
 
 def _sides(
@@ -216,6 +240,7 @@ def _print(found: Comparison, only_changed: bool, limit: int, asked: float | Non
         out.print(meaning, style="dim")
     for line in notes(found):
         out.print(f"! {line}")
+    out.print("as a page, with a picture of it: the same with -o change.html", style="dim")
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:

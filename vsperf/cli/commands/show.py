@@ -45,6 +45,7 @@ from vsperf.output.trial_tables import (
     chain_tables,
     stages_table,
     threads_table,
+    whole_account,
 )
 from vsperf.plugins import Plugins
 from vsperf.quantities.human import counted, human_count, human_fps, human_ns
@@ -56,6 +57,8 @@ from vsperf.records.switch import cycles_of
 from vsperf.records.trial import DirectionSample, Second, Trial
 from vsperf.trust.printable import vsperf_command
 
+FEW_TRIALS = 10
+"""Of a case, a line of each of which nobody has to ask for."""
 MOST_TRIALS = 1_000
 """Of a case that are shown one by one; somebody's record may hold any number."""
 MOST_CHOICES = 50
@@ -87,7 +90,8 @@ def complete_subject(
     epilog="Examples:\n\n\b\n"
     "  vsperf show phy2phy_tput --testbed sim   # each value, and where it is from\n"
     "  vsperf show latest                       # the last run\n"
-    "  vsperf show latest 64B                   # every trial of one of its cases\n"
+    "  vsperf show latest 64B                   # one of its cases\n"
+    "  vsperf show latest 64B --all             # with every trial, and all that was counted\n"
     "  vsperf show k7f3 --json\n"
     "  vsperf show latest 64B --why             # what was full\n"
     "  vsperf show latest 64B --seconds > soak.csv   # of a soak, killed or not\n"
@@ -97,6 +101,7 @@ def complete_subject(
 @overrides_cases
 @results_option
 @json_option
+@click.option("--all", "every", is_flag=True, help="Show of CASE all that each trial counted.")
 @click.option("--seconds", is_flag=True, help="Print each second of a long trial of CASE as CSV.")
 @click.option("--why", is_flag=True, help="Say of CASE which resource was full, with the figures.")
 def command(
@@ -105,6 +110,7 @@ def command(
     request: Request,
     results: Path,
     as_json: bool,
+    every: bool,
     seconds: bool,
     why: bool,
 ) -> int:
@@ -115,12 +121,15 @@ def command(
     if why:
         show_why(*_only(results, subject, case), as_json=as_json)
         return ExitCode.OK
+    if every:
+        _show_case(*_only(results, subject, case), as_json=as_json, every=True)
+        return ExitCode.OK
     if _is_testcase(subject):
         _show_testcase(replace(request, names=(subject,)), case, as_json)
         return ExitCode.OK
     run = open_run(_run_or_testcase(results, subject))
     if case is not None:
-        _show_case(run, _pick(run, case), as_json)
+        _show_case(run, _pick(run, case), as_json=as_json, every=False)
     elif as_json:
         say_json(run_as_json(run))
     else:
@@ -349,16 +358,37 @@ def _case_as_json(row: CaseRow) -> dict[str, Any]:
     return document | rounds_data(case) | exchanges_data(case) | connections_data(case)
 
 
-def _show_case(run: RunView, case: CaseView, as_json: bool) -> None:
+def _show_case(run: RunView, case: CaseView, *, as_json: bool, every: bool) -> None:
     row = _row(case)
     if as_json:
         say_json(_case_as_json(row))
     else:
-        _print_case(run, row)
+        _print_case(run, row, every=every)
 
 
-def _print_case(run: RunView, row: CaseRow) -> None:
+def _print_case(run: RunView, row: CaseRow, *, every: bool) -> None:
+    """Print the answer with its reasons, what became of all frames, and each trial if asked."""
     out, case = console(), row.view
+    _print_answer(out, run, row)
+    print_exchanges(out, case, every=every)
+    print_connections(out, case, every=every)
+    if every or len(case.trials) <= FEW_TRIALS:
+        _print_lines(out, case)
+    for line in noise_lines(case.record, case.standing_exchanges or case.standing_trials):
+        out.print(line)
+    standing = case.trials[case.died :]
+    if (whole := whole_account(standing)) is not None:
+        _print_titled(out, whole)
+    if every:
+        _print_every(out, case, standing[:MOST_TRIALS])
+    elif not case.rounds:
+        out.print("each of them, with all that was counted: the same with --all", style="dim")
+    if case.abandoned:
+        left = counted(case.abandoned, "trial")
+        out.print(f"kept in the records: {left} of interrupted attempts", style="dim")
+
+
+def _print_answer(out: Console, run: RunView, row: CaseRow) -> None:
     if (busy := too_busy_case(row.record)) is not None:
         out.print(busy, style="bold red")
     print_label(out, simulated=run.simulated)
@@ -369,27 +399,32 @@ def _print_case(run: RunView, row: CaseRow) -> None:
         out.print(f"{human_fps(fixed.load_fps)}: {fixed.reason}")
     for latency in row.latency:
         out.print(_latency_text(latency))
+
+
+def _print_lines(out: Console, case: CaseView) -> None:
+    """Print a line for each trial, or round."""
     made = case.trials[:MOST_TRIALS]
     said = f": {len(made):,} of {len(case.trials):,} shown" if len(made) < len(case.trials) else ""
-    print_exchanges(out, case)
-    print_connections(out, case)
     if not (case.exchanges or case.connections):
         out.print("rounds" if case.rounds else f"trials{said}", style="bold")
-    died = case.died
-    for line in _lines_of(case, made, died):
+    for line in _lines_of(case, made, case.died):
         out.print(line)
     if said:
         out.print("--json has all of them, and so has `vsperf export`", style="dim")
-    for line in noise_lines(case.record, case.standing_exchanges or case.standing_trials):
-        out.print(line)
-    _print_work(out, made[died:])
+
+
+def _print_every(out: Console, case: CaseView, trials: Sequence[Trial]) -> None:
+    """Print what was counted in each trial, by whomever."""
+    _print_work(out, trials)
     with _understanding(case):
         topology = Topology.model_validate(case.planned.spec["topology"])
-    _print_chain(out, made[died:], topology)
+    _print_chain(out, trials, topology)
     _print_collected(out, case)
-    if case.abandoned:
-        left = counted(case.abandoned, "trial")
-        out.print(f"kept in the records: {left} of interrupted attempts", style="dim")
+
+
+def _print_titled(out: Console, table: Table) -> None:
+    out.print(table.title, style="bold")
+    print_table(out, table)
 
 
 def _lines_of(case: CaseView, trials: Sequence[Trial], died: int) -> Iterator[str]:
@@ -424,8 +459,7 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
         (threads_table(trials), THREADS_MEANING),
     ):
         if table is not None:
-            out.print(table.title, style="bold")
-            print_table(out, table)
+            _print_titled(out, table)
             if meaning:
                 out.print(meaning, style="dim")
 
