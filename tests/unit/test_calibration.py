@@ -386,17 +386,33 @@ def test_the_first_cap_of_a_run_is_not_kept_where_a_later_one_shows_that_it_had_
 def test_what_came_before_the_mirror_died_is_no_cap(
     fps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ports = SimpleNamespace(ports=lambda: [0, 1])
+    ports = SimpleNamespace(ports=lambda: [0, 1], round_trip_ns=lambda cpus: 90)
     came = {"distinct": fps, "sending_ns": 10**9, "sent": 10**6, "received": fps}
     monkeypatch.setattr(cap, "loop", lambda *_, **__: nullcontext(("net_a", "net_b")))
     monkeypatch.setattr(cap, "at_hand", lambda *_: nullcontext(ports))
     monkeypatch.setattr(cap, "trial", lambda *_: {"streams": [came]})
     place = Nowhere()
     if fps:
-        assert cap.measure_cap(simulated_case(), Options(), 1, (1,), place) == fps
+        assert cap.measure_cap(simulated_case(), Options(), 1, (1,), place) == (fps, 90)
     place.parts["mirror"] = lambda: "was killed by SIGKILL"
     with pytest.raises(DiedError, match="mirror was lost while"):
         cap.measure_cap(simulated_case(), Options(), 1, (1,), place)
+
+
+def test_a_cap_is_told_with_where_the_cpus_were_when_it_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each attempt is between two looks; the one of the better attempt that was nearer counts."""
+    looks, rates = iter([400, 410, 90]), iter([2_000_000, 5_000_000])
+    ports = SimpleNamespace(ports=lambda: [0, 1], round_trip_ns=lambda cpus: next(looks))
+
+    def trial(*_: object) -> dict[str, object]:
+        return {"streams": [{"distinct": next(rates), "sending_ns": 10**9}]}
+
+    monkeypatch.setattr(cap, "loop", lambda *_, **__: nullcontext(("net_a", "net_b")))
+    monkeypatch.setattr(cap, "at_hand", lambda *_: nullcontext(ports))
+    monkeypatch.setattr(cap, "trial", trial)
+    assert cap.measure_cap(simulated_case(), Options(), 1, (1,), Nowhere()) == (5_000_000, 90)
 
 
 # The rate per core of a generator: computed from its calibration, and never stored.

@@ -108,7 +108,8 @@ class Calibrator:
                 fix="measure on a quieter machine (`--wait 30m`); `--recalibrate` forgets what "
                 "earlier runs found",
             )
-        found = found.model_copy(update={"round_trip_ns": distance_ns})
+        if found.round_trip_ns is None:
+            found = found.model_copy(update={"round_trip_ns": distance_ns})
         self._keep(spec, plan, found, busy=_busy(jitter))
         return found
 
@@ -153,13 +154,19 @@ class Calibrator:
         return [(key, one.found) for key, one in every if one.place == place]
 
     def forget(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> tuple[str, ...]:
-        """Have the next run measure a cap that this one doubts; say so."""
+        """Have a cap measured anew that is doubted, by the next run at the latest; say so."""
         key = cap_key(spec, plan)
+        self.fresh.pop(key, None)
         _write(self.cache, {name: one for name, one in _read(self.cache).items() if name != key})
         return (
             f"the generator was calibrated at {doubted.measured_at} and may do more by now: the "
             "next run measures it anew",
         )
+
+    def stand_by(self, spec: CaseSpec, plan: CasePlan, doubted: Calibration) -> None:
+        """Go by a cap that was doubted after all: what a generator can do is what it once did."""
+        key = cap_key(spec, plan)
+        self.fresh[key] = self.gone_by[key] = Kept(_place(spec, plan), doubted)
 
     def known(self, spec: CaseSpec, plan: CasePlan) -> Calibration | None:
         """Return the cap that an earlier run has measured, if any; measures nothing."""

@@ -129,16 +129,17 @@ def _measure(run: CaseRun, warnings: tuple[str, ...] = ()) -> CaseRecord:
         if run.keep() and not asked_again(spec, result):
             place.keep()
             run.emit(DeploymentKept(run.case, str(place.folder), deployment.access))
-    if calibration is not None and outdated(calibration, result):
+    trials = tuple(run.trials[first:])
+    if calibration is not None and not run.why_again and outdated(calibration, result, trials):
         warnings += _cap_again(run, calibration)
     if not run.outgrown:
-        result, said = ask_again(run, result, tuple(run.trials[first:]), loads, known)
+        result, said = ask_again(run, result, trials, loads, known)
         warnings += said
     return close_case(run.case, plan, result, run.trials[first:], around.found, warnings)
 
 
 def _cap_again(run: CaseRun, known: Calibration) -> tuple[str, ...]:
-    """Measure a cap of an earlier run anew at once, as an answer ended at it.
+    """Measure a cap anew at once that may be too low, as an answer ended at it.
 
     Where it is higher by now the case is to be measured again. Where there is no time for that, or
     the deployment stays up, it is the next run's, which is said.
@@ -161,8 +162,11 @@ def _cap_again(run: CaseRun, known: Calibration) -> tuple[str, ...]:
         return said
     if now is not None and known.cap_fps < now.cap_fps * NEAR:
         before, more = human_fps(known.cap_fps), human_fps(now.cap_fps)
-        run.outgrown.append(f"the one of an earlier run was {before}, and now it is {more}")
-    return ()
+        whose = "of an earlier run" if known.cached else "found with the CPUs farther apart"
+        run.outgrown.append(f"the one {whose} was {before}, and now it is {more}")
+    elif not known.cached:
+        run.calibrator.stand_by(spec, plan, known)
+    return said if run.undone else ()
 
 
 def followed(

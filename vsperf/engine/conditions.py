@@ -140,6 +140,14 @@ def uneven(spec: CaseSpec) -> tuple[str, ...]:
     )
 
 
-def outdated(calibration: Calibration, result: SearchResult) -> bool:
-    """Whether a result ends where the generator did in an earlier run, and may no longer."""
-    return calibration.cached and Limit.GENERATOR in result.limits
+def outdated(calibration: Calibration, result: SearchResult, trials: Sequence[Trial]) -> bool:
+    """Whether a result ends where the generator did, and it may do more.
+
+    That is so of what it did in an earlier run, and of what it did with the CPUs farther apart than
+    they were in trials.
+    """
+    if Limit.GENERATOR not in result.limits:
+        return False
+    then_ns = calibration.round_trip_ns or 0
+    worst = (max(trial.round_trips_ns) for trial in trials if trial.round_trips_ns)
+    return calibration.cached or any(trip * MOVED < then_ns for trip in worst)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import outer_nics
@@ -21,6 +21,7 @@ from vsperf.drivers.generators.tgen.byhand import (
 )
 from vsperf.drivers.generators.tgen.client import Answer
 from vsperf.drivers.generators.tgen.command import Options
+from vsperf.drivers.generators.tgen.process import Tgen
 from vsperf.drivers.generators.tgen.traffic import flow_keys, for_everybody, frames_of, workers_of
 from vsperf.errors import ComponentError
 from vsperf.host.workspace import Workspace, given_or_own
@@ -35,6 +36,15 @@ MOST_ATTEMPTS = 6
 THRESHOLD_NS = 10_000
 NOTHING = ("net_null0",)
 Loop = Literal["ring", "memif", "vhost", "vnf"]
+
+
+class Cap(NamedTuple):
+    """What came back of what was sent flat out."""
+
+    fps: int
+    """Per direction."""
+    round_trip_ns: int | None
+    """How far the CPUs were from each other at that time, there and back."""
 
 
 @contextmanager
@@ -90,8 +100,12 @@ def measure_cap(
     senders: int,
     mirror_cpus: tuple[int, ...],
     workspace: Workspace,
-) -> int:
-    """Return the frames per second and direction that came back, sending flat out."""
+) -> Cap:
+    """Return the frames per second and direction that came back, sending flat out.
+
+    A hypervisor may move the CPUs before a case is measured that goes by it, so where they were is
+    a part of it: that of its nearest end, as the rate of a moment far apart is no cap of one near.
+    """
     profile = case.traffic
     more = {
         **frames_of(profile),
@@ -107,17 +121,26 @@ def measure_cap(
         at_hand(devices, options, workspace) as tgen,
     ):
         ways = directions_between(len(tgen.ports()), profile.direction)
-        rates: list[int] = []
+        made: list[Cap] = []
+        before_ns = _distance(tgen, options, mirror_cpus)
         for _ in range(MOST_ATTEMPTS):
             found = trial(tgen, ways, stream, FLAT_OUT, lambda event: None)["streams"]
+            after_ns = _distance(tgen, options, mirror_cpus)
             if rate := arrived_fps(found):
-                rates.append(rate)
-            if len(rates) == ATTEMPTS:
+                ends = [end for end in (before_ns, after_ns) if end is not None]
+                made.append(Cap(rate, min(ends, default=None)))
+            before_ns = after_ns
+            if len(made) == ATTEMPTS:
                 break
         workspace.attend(UNDER_WAY)  # what was mirrored until the mirror died is no cap
-        if not rates:
+        if not made:
             raise nothing_came(found)
-        return max(rates)
+        return max(made, key=lambda one: one.fps)
+
+
+def _distance(tgen: Tgen, options: Options, others: tuple[int, ...]) -> int | None:
+    """Return how far another CPU is from the generator's, there and back."""
+    return tgen.round_trip_ns((options.cpus[0], others[0])) if others else None
 
 
 def method_of(case: CaseSpec) -> str:
@@ -142,8 +165,7 @@ def measure_jitter(
     looking = replace(options, cpus=cpus, hugepages=False)
     with at_hand(NOTHING, looking, workspace) as tgen:
         answer = stalls(tgen, lasts_ns, THRESHOLD_NS)
-        distance_ns = tgen.round_trip_ns((options.cpus[0], switch_cpus[0])) if switch_cpus else None
-    return HostJitter(_stalls(answer, lasts_ns), distance_ns)
+        return HostJitter(_stalls(answer, lasts_ns), _distance(tgen, options, switch_cpus))
 
 
 def _stalls(answer: Answer, lasts_ns: int) -> tuple[Stalls, ...]:

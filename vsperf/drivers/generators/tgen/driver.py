@@ -335,9 +335,11 @@ class TgenGenerator(TrafficGenerator):
         options = _options(case, spec, placement)
         if spec.place == "vm" or not switch_cpus or switch_cpus[0] in options.cpus:
             return None
+        found = measure_cap(case, options, senders(case, options), switch_cpus, workspace)
         return Calibration(
             frame_size=case.traffic.frame_size.bytes,
-            cap_fps=measure_cap(case, options, senders(case, options), switch_cpus, workspace),
+            cap_fps=found.fps,
+            round_trip_ns=found.round_trip_ns,
             method=method_of(case),
             measured_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             cpus=(*options.cpus, switch_cpus[0]),
