@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from record_samples import TIME
+from record_samples import TIME, trial
 from record_samples import goal as answered
 from simulated_cases import simulated_case
 
@@ -27,7 +27,7 @@ from vsperf.drivers.generators.tgen.calibrate import Calibration as FoundByHand
 from vsperf.drivers.generators.tgen.command import Options
 from vsperf.drivers.generators.tgen.spec import TgenSpec
 from vsperf.drivers.vswitches.sim import SimulatedSwitch, SimulatedSwitchSpec
-from vsperf.engine.calibration import ATTEMPTS, Calibrator, cap_key
+from vsperf.engine.calibration import ATTEMPTS, LOOKED_S, Calibrator, cap_key
 from vsperf.engine.conditions import outdated
 from vsperf.errors import DiedError, InvalidTrialError
 from vsperf.host.cpus import Cpu, CpuTopology
@@ -236,6 +236,22 @@ def test_it_is_not_kept_for_the_next_run_where_others_had_the_cpus(
     assert lab.run() == [(1000, True) if known else (2000, False)]
 
 
+def test_whether_others_have_the_cpus_is_looked_at_when_a_cap_is_measured(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run lasts for minutes, and who came since its first case had this one's CPUs."""
+    now_s = 1000.0
+    monkeypatch.setattr("vsperf.engine.calibration.time.monotonic", lambda: now_s)
+    calibrator = Calibrator(cache=lab.cache)
+    calibrator.calibration(*lab.case("64B"), Nowhere())
+    lab.machine.kept_ns = 550_000_000
+    calibrator.calibration(*lab.case("128B"), Nowhere())  # by the look of a moment ago
+    now_s += LOOKED_S + 1
+    calibrator.calibration(*lab.case("256B"), Nowhere())
+    lab.machine.kept_ns = 0
+    assert lab.run("64B", "128B", "256B") == [(1000, True), (2000, True), (4000, False)]
+
+
 def test_a_busy_machine_takes_none_away_that_was_kept_in_a_quiet_time(lab: Lab) -> None:
     lab.machine.caps = [CAP, CAP // 4]
     lab.run()
@@ -269,9 +285,47 @@ def test_a_result_at_a_cap_from_an_earlier_run_is_reason_to_doubt_it(
     calibration = Calibration(
         frame_size=64, cap_fps=1000, method="made up", measured_at="", cpus=(0, 1), cached=cached
     )
-    assert (
-        outdated(calibration, SearchResult(goals=(answered(1000, None, limit=limit),))) is doubted
+    result = SearchResult(goals=(answered(1000, None, limit=limit),))
+    assert outdated(calibration, result, ()) is doubted
+
+
+@pytest.mark.parametrize(
+    ("then_ns", "looks", "doubted"),
+    [
+        (400, [(390, 410), (90, 95)], True),
+        (400, [(390, 410), (90, 410)], False),  # it was near for a part of the trial at most
+        (95, [(90, 95), (390, 410)], False),
+        (None, [(90, 95)], False),
+        (400, [()], False),
+    ],
+)
+def test_so_is_one_of_cpus_that_were_farther_apart_than_in_a_trial(
+    then_ns: int | None, looks: list[tuple[int, ...]], doubted: bool
+) -> None:
+    calibration = Calibration(
+        frame_size=64,
+        cap_fps=1000,
+        method="made up",
+        measured_at="",
+        cpus=(0, 1),
+        round_trip_ns=then_ns,
     )
+    result = SearchResult(goals=(answered(1000, None, limit=Limit.GENERATOR),))
+    trials = [trial(place, round_trips_ns=ends) for place, ends in enumerate(looks, start=1)]
+    assert outdated(calibration, result, trials) is doubted
+
+
+def test_a_cap_that_was_doubted_and_is_no_higher_now_is_gone_by_as_before(lab: Lab) -> None:
+    lab.machine.caps = [CAP, CAP // 4]
+    calibrator, (spec, plan, drivers) = Calibrator(cache=lab.cache), lab.case()
+    doubted = calibrator.calibration(spec, plan, drivers, Nowhere())
+    assert doubted is not None
+    calibrator.forget(spec, plan, doubted)
+    now = calibrator.calibration(spec, plan, drivers, Nowhere())
+    assert now is not None and now.cap_fps == CAP // 4
+    calibrator.stand_by(spec, plan, doubted)
+    assert calibrator.calibration(spec, plan, drivers, Nowhere()) == doubted
+    assert len(lab.machine.measured) == 2
 
 
 FALLEN = 118_600

@@ -16,7 +16,7 @@ from simulated_cases import behaving, simulated_case
 from vsperf.cli.main import run_cli
 from vsperf.config.case import Case, CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
-from vsperf.drivers.generators.sim import SimulatedGenerator
+from vsperf.drivers.generators.sim import SimulatedGenerator, SimulatedSession
 from vsperf.drivers.vswitches.sim import SimulatedSwitch
 from vsperf.engine.calibration import ATTEMPTS
 from vsperf.engine.run import Before, Planned, RunOptions, run_cases
@@ -45,6 +45,8 @@ class Calibrated(SimulatedGenerator):
     """A generator of which is told what it could do each time."""
 
     caps: list[int] = field(default_factory=list)
+    distances: list[int] = field(default_factory=list)
+    """How far the CPUs were apart each time; where nothing is told nobody knows."""
 
     def calibrate(
         self, case: CaseSpec, placement: Placement, workspace: Workspace
@@ -55,6 +57,7 @@ class Calibrated(SimulatedGenerator):
             method="made up",
             measured_at=datetime.now(UTC).isoformat(),
             cpus=(0, 1),
+            round_trip_ns=self.distances.pop(0) if self.distances else None,
         )
 
 
@@ -67,6 +70,7 @@ class Run:
     sizes: tuple[str, ...] = SIZES
     keep: bool = False
     budget_ns: int | None = None
+    distances: list[int] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
     def carried_out(self, listen: Callable[[Event], None] | None = None) -> ExitCode:
@@ -81,7 +85,7 @@ class Run:
             return run_cases(planned, writer, emit, RunOptions(self.budget_ns, keep=self.keep))
 
     def planned(self) -> list[Planned]:
-        drivers = Drivers(SimulatedSwitch(), Calibrated(caps=self.caps))
+        drivers = Drivers(SimulatedSwitch(), Calibrated(caps=self.caps, distances=self.distances))
         specs = [
             simulated_case(behaving("never-lossy"), traffic={"frame_size": size})
             for size in self.sizes
@@ -182,6 +186,42 @@ def test_it_stands_if_the_generator_does_no_more(results: Path) -> None:
     assert case.attempt == 1
     assert case.record is not None
     assert not any("anew" in text for text in case.record.warnings)
+
+
+@pytest.fixture(name="near")
+def fixture_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the CPUs near each other in all trials."""
+    monkeypatch.setattr(SimulatedSession, "round_trip_ns", lambda *_: 90)
+
+
+@pytest.mark.usefixtures("near")
+def test_a_case_that_ends_at_a_cap_from_cpus_farther_apart_is_measured_again_at_once(
+    results: Path,
+) -> None:
+    run = Run(results, [LOW, CAP, CAP], ("64B", "128B"), distances=[400, 90, 90])
+    assert run.carried_out() is ExitCode.OK
+    assert run.loads == [CAP, CAP]
+    assert [one.attempt for one in run.cases] == [2, 1]
+    record = run.cases[0].record
+    assert record is not None
+    (said,) = (text for text in record.warnings if "measured anew" in text)
+    assert said.endswith(
+        "the one found with the CPUs farther apart was 717.0 kfps, and now it is 2.868 Mfps"
+    )
+
+
+@pytest.mark.usefixtures("near")
+def test_it_is_measured_again_once_wherever_the_machine_moves_its_cpus(results: Path) -> None:
+    run = Run(results, [LOW, LOW * 2, CAP], ("64B",), distances=[400, 400, 400])
+    run.carried_out()
+    assert (run.cases[0].attempt, run.loads) == (2, [LOW * 2])
+
+
+@pytest.mark.usefixtures("near")
+def test_it_stands_where_the_machine_does_not_come_near_again(results: Path) -> None:
+    run = Run(results, [CAP, CAP // 2], ("64B",), distances=[400, 400])
+    run.carried_out()
+    assert (run.cases[0].attempt, run.loads) == (1, [CAP])
 
 
 def test_where_no_time_is_left_for_that_the_next_run_measures_the_cap(results: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -33,8 +34,14 @@ from vsperf.records.host import Calibration, fallen
 KEPT_S = 24 * 3600
 BUSY = 10
 """A CPU that was kept from running for one part of its time in so many is one that others have."""
+LOOKED_S = 60
+"""For so long a look at the stalls says whether others have the CPUs while a cap is measured."""
 FORMAT = 2
 ATTEMPTS = 3
+
+
+Cpus = tuple[tuple[str, tuple[int, ...]], ...]
+"""The CPUs of generator and switch, by role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,8 @@ class Calibrator:
     recalibrate: bool = False
     """Measure anew what is known from an earlier run."""
     cache: Path = field(default_factory=lambda: cache_folder() / "calibration.json")
-    jitters: dict[tuple[tuple[str, tuple[int, ...]], ...], HostJitter] = field(default_factory=dict)
+    jitters: dict[Cpus, tuple[float, HostJitter]] = field(default_factory=dict)
+    """With when it was looked, in seconds that pass; the last time."""
     fresh: dict[str, Kept] = field(default_factory=dict)
     """What this run has measured itself, by key; it knows that without a cache, too."""
     gone_by: dict[str, Kept] = field(default_factory=dict)
@@ -94,6 +102,7 @@ class Calibrator:
         if known is not None and not self.recalibrate and not _moved(known, distance_ns):
             self._refute(_place(spec, plan), known)
             return known.model_copy(update={"cached": True})
+        jitter = self.jitter(spec, plan, drivers, workspace, within_s=LOOKED_S)
         before = [one for _, one in self.like(_place(spec, plan))]
         for _ in range(ATTEMPTS):
             found = drivers.generator.calibrate(spec, plan.plan.placement, workspace)
@@ -175,13 +184,22 @@ class Calibrator:
         return None if kept is None else kept.found
 
     def jitter(
-        self, spec: CaseSpec, plan: CasePlan, drivers: Drivers, workspace: Workspace
+        self,
+        spec: CaseSpec,
+        plan: CasePlan,
+        drivers: Drivers,
+        workspace: Workspace,
+        within_s: float = math.inf,
     ) -> HostJitter:
-        """Return what the machine does to the CPUs in use; looked at once per run and choice."""
-        cpus = tuple(sorted(_cpus(spec, plan).items()))
-        if cpus not in self.jitters:
-            self.jitters[cpus] = drivers.generator.jitter(spec, plan.plan.placement, workspace)
-        return self.jitters[cpus]
+        """Return what the machine does to the CPUs in use, as it did within so many seconds.
+
+        Without such a limit it is looked at once per run and choice of CPUs.
+        """
+        cpus, now_s = tuple(sorted(_cpus(spec, plan).items())), time.monotonic()
+        if cpus not in self.jitters or now_s - self.jitters[cpus][0] > within_s:
+            looked = drivers.generator.jitter(spec, plan.plan.placement, workspace)
+            self.jitters[cpus] = (now_s, looked)
+        return self.jitters[cpus][1]
 
 
 def _place(spec: CaseSpec, plan: CasePlan) -> str:
