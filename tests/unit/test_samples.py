@@ -67,6 +67,25 @@ def test_a_sample_is_kept_with_its_records_and_says_that_it_is_the_best_of_its_r
     assert second.endswith(" shown, the best of 2 |\n")
 
 
+def test_a_sample_does_not_say_whose_machine_it_was_made_on(
+    tool: ModuleType, tmp_path: Path
+) -> None:
+    """What says how the machine was set up stays."""
+    head, *rest = (RUN / RECORDS).read_text().splitlines()
+    header = json.loads(head)
+    system = header["environment"]["system"]
+    system |= {"kernel": "6.1.0-ours", "kernel_build": "made by us", "kernel_command_line": ""}
+    system["kernel_command_line"] = "isolcpus=2,3 root=/dev/ours quiet"
+    (here := tmp_path / "run").mkdir()
+    (here / RECORDS).write_text("\n".join((json.dumps(header), *rest, "")))
+    tool.keep("p2p", tool.weighed(here))
+    with tool.unpacked(tmp_path / "p2p.jsonl.gz") as folder:
+        told = (folder / RECORDS).read_text()
+    assert "ours" not in told and "made by us" not in told
+    found = json.loads(told.splitlines()[0])["environment"]["system"]
+    assert (found["kernel"], found["kernel_command_line"]) == ("6.1.0", "isolcpus=2,3 quiet")
+
+
 def test_a_sample_that_is_made_alone_leaves_the_lines_of_the_others(
     tool: ModuleType, tmp_path: Path
 ) -> None:
