@@ -340,7 +340,7 @@ def test_where_nothing_can_be_used_it_says_so() -> None:
 
 
 def test_a_command_that_would_be_broken_has_a_line_of_its_own() -> None:
-    command = "apt-get install --no-install-recommends dpdk"
+    command = "apt-get install --no-install-recommends dpdk-dev"
     judged = [Judged("vswitch", "testpmd", (command,)), Judged("vnf", "process", (command,))]
     names = "not:   vswitch testpmd, vnf process:"
     assert ending(judged, 81)[1] == f"{names} {command}"

@@ -133,13 +133,13 @@ def a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
             Group.PROGRAMS,
             Status.ABSENT,
             "dpdk-testpmd is not in $PATH: /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
-            fix="apt-get install --no-install-recommends dpdk",
+            fix="apt-get install --no-install-recommends dpdk-dev",
         ),
         Finding(
             "guest image", Group.PROGRAMS, Status.OK, f"/images/guest, {'0123456789abcdef' * 4}"
         ),
     ]
-    mend = ("apt-get install --no-install-recommends dpdk",)
+    mend = ("apt-get install --no-install-recommends dpdk-dev",)
     drivers = {
         ("vswitch", "ovs-dpdk"): Judged("vswitch", "ovs-dpdk"),
         ("vswitch", "testpmd"): Judged("vswitch", "testpmd", mend),

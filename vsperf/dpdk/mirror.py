@@ -52,7 +52,7 @@ def mirror(
         raise NotReadyError(
             f"the program {PROGRAM} is not installed",
             why="it mirrors frames between two vhost-user ports",
-            fix="install the package dpdk, or take --loop memif or --loop ring",
+            fix="install the package dpdk-dev, or take --loop memif or --loop ring",
         )
     with given_or_own(workspace, "a mirror for a traffic generator") as place:
         device, other = f"--vdev={BACKEND}", frontend + without(withheld)

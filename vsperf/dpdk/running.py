@@ -71,7 +71,7 @@ def find_testpmd(purpose: str, tree: Tree = HERE) -> str:
         raise NotReadyError(
             f"the program {PROGRAM}{tree.within} is not installed",
             why=purpose,
-            fix=f"install the package dpdk: {tree.to_install('dpdk')}",
+            fix=f"install the package dpdk-dev: {tree.to_install('dpdk-dev')}",
         )
     tree.require_program(Path(program))
     return program
