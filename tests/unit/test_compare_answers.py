@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from compared_runs import bound, found, of, run
+from record_samples import given_load, lossy_load
 
 from vsperf.analysis.answers import Finding
 from vsperf.analysis.difference import Means, Sample, answers_in
@@ -15,7 +16,7 @@ from vsperf.output.compare_data import comparison_data
 from vsperf.output.compare_text import headline, notes, value_text
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
-from vsperf.records.result import Limit
+from vsperf.records.result import Limit, SearchResult
 
 SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
 
@@ -97,6 +98,21 @@ def test_enough_repeats_that_show_none_are_no_change(tmp_path: Path) -> None:
     for name in ("aaaa", "bbbb"):
         run(tmp_path, name, {1: [1_000_000, 1_040_000, 960_000, 1_010_000]})
     assert headline(of(tmp_path, "aaaa", "bbbb")).word == "NO CHANGE"
+
+
+def test_what_nobody_knows_the_end_of_may_be_double_or_more(tmp_path: Path) -> None:
+    """Nothing was lost of a load, and in one of four repeats something: that is no ratio."""
+    load = {"load_fps": 1_000_000, "throughput_fps": 1_000_000}
+    none, some = given_load(**load), lossy_load("1/1000", **load)
+    for name, lossy_ones in (("aaaa", 0), ("bbbb", 1)):
+        loads = [none] * (4 - lossy_ones) + [some] * lossy_ones
+        run(tmp_path, name, {1: [SearchResult(loads=(one,)) for one in loads]})
+    compared = of(tmp_path, "aaaa", "bbbb")
+    (loss,) = (row for row in compared.rows if row.unit is Unit.RATIO)
+    (difference,) = loss.differences
+    assert difference is not None
+    assert (difference.means, difference.least, difference.most) == (Means.RANKS, 0.0, None)
+    assert headline(compared).word == "CANNOT BE TOLD"
 
 
 @pytest.mark.parametrize("sides", [("aaaa", "bbbb"), ("bbbb", "aaaa")])

@@ -132,10 +132,12 @@ class Row:
             return True
         ends = (found.least, found.most)
         known = [abs(end) for end in ends if end is not None]
+        if len(known) == 1:  # on the other side it may be anything
+            return True
         if asked is None and found.means is Means.RANKS:
             return (found.least or 0) <= HALF or (found.most or 0) >= DOUBLE
         share = SEEN if asked is None else asked
-        return len(known) == 1 or max(known, default=0.0) > share
+        return max(known, default=0.0) > share
 
     def judged(self, share: float) -> bool | None:
         """Whether any side is worse by more; None where that may be."""
