@@ -187,9 +187,11 @@ def _panel(series: Series) -> Panel:
 
 
 def _levels(segments: Sequence[Segment]) -> Iterator[Line]:
-    """Yield the levels as one line, broken where the series is cut."""
+    """Yield the levels of answers as one line, broken where the series is cut."""
     stretches: list[list[Segment]] = []
     for segment in segments:
+        if not segment.answered:
+            continue
         if segment.cut or not stretches:
             stretches.append([])
         stretches[-1].append(segment)
