@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from compared_runs import bound, found, of, run
-from record_samples import given_load, lossy_load
+from record_samples import given_load, goal, lossy_load
 
 from vsperf.analysis.answers import Finding
 from vsperf.analysis.difference import Means, Sample, answers_in
@@ -16,6 +16,7 @@ from vsperf.output.compare_data import comparison_data
 from vsperf.output.compare_text import headline, notes, value_text
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
+from vsperf.records.host import Conditions
 from vsperf.records.result import Limit, SearchResult
 
 SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
@@ -165,3 +166,25 @@ def test_that_the_link_is_full_is_an_answer() -> None:
     full = Finding("ndr", Unit.FPS, 7.0, 7.0, float("inf"), Limit.LINK)
     answer = Finding("ndr", Unit.FPS, 8.0, 8.0, 9.0, Limit.DUT)
     assert answers_in(Sample((full, answer))).count == 2
+
+
+# Beside noise that was asked for, what the machine did is part of the question.
+
+
+def test_beside_noise_a_case_is_compared_and_nobody_says_that_its_machine_was_too_busy(
+    tmp_path: Path,
+) -> None:
+    beside = Conditions(noise={"settled": {}, "least": 0.8})
+    loud = goal(3_000_000, 3_100_000, limit=Limit.HOST)
+    run(tmp_path, "aaaa", {1: [5_000_000]})
+    run(
+        tmp_path,
+        "bbbb",
+        {1: [SearchResult(goals=(loud,))]},
+        spec={"noise": {"kind": "memory"}},
+        around=beside,
+        flags=[Flag.TOO_BUSY],
+    )
+    compared = of(tmp_path, "aaaa", "bbbb")
+    assert headline(compared).word == "WORSE"
+    assert not any("too busy" in line for line in notes(compared))

@@ -132,7 +132,7 @@ def missed_on_a_busy_host(row: CaseRow) -> str | None:
     A goal is missed by loss that is the switch's own, and its reason says which that was.
     """
     record = row.record
-    if record is None or record.outcome is not Outcome.FAIL or Flag.TOO_BUSY not in record.flags:
+    if record is None or record.outcome is not Outcome.FAIL or not row.too_busy:
         return None
     missed = {check.criterion.split()[0] for check in record.checks if check.met is False}
     told = [f"{goal.goal}: {goal.reason}" for goal in row.goals if goal.goal in missed]

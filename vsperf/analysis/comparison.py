@@ -43,13 +43,11 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
-from vsperf.config.noise import NOISE, QUIET
+from vsperf.analysis.summary import too_busy_to_tell
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
-from vsperf.records.run import CaseRecord, PlannedCase
 
 HALF, DOUBLE = -0.5, 1.0
 """Changes that no test over repeats may leave open and still be said to have found none."""
@@ -393,14 +391,8 @@ def findings_in(
             ),
             latencies_of(case.standing_trials, case.result) if latency else (),
         )
-        busy = too_busy_to_tell(case.planned, case.record)
+        busy = too_busy_to_tell(case.record)
         yield from (replace(one, run=case.run, busy=busy) for one in found)
-
-
-def too_busy_to_tell(case: PlannedCase, record: CaseRecord | None) -> bool:
-    """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
-    quiet = case.driver(NOISE) in (None, QUIET)
-    return quiet and record is not None and Flag.TOO_BUSY in record.flags
 
 
 def _rows(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.analysis.answers import CONTROLS, Finding, findings_of, in_regime, parted
-from vsperf.analysis.comparison import too_busy_to_tell
 from vsperf.analysis.difference import Sample, answers_in, difference_of, samples_of, scatter_of
 from vsperf.analysis.environment import ground_of_case
+from vsperf.analysis.summary import too_busy_to_tell
 from vsperf.output.figures.drawing import (
     Axis,
     Drawing,
@@ -61,7 +61,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
     evidence = evidence_of(view, "" if _numbers(view.result) else "no number")
-    busy = too_busy_to_tell(view.planned, view.record)
+    busy = too_busy_to_tell(view.record)
     return (
         CaseNumbers(
             side, view.label, view.simulated, ground, view.result, evidence, switch, apart, busy

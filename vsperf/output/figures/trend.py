@@ -15,10 +15,10 @@ from vsperf.analysis.answers import (
     more_is_better,
     regime_in,
 )
-from vsperf.analysis.comparison import too_busy_to_tell
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
+from vsperf.analysis.summary import too_busy_to_tell
 from vsperf.output.figures.curves import UNITS
 from vsperf.output.figures.drawing import (
     Axis,
@@ -93,7 +93,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
     names = {first.name, *(in_regime(first.name, one) for one in Regime)}
-    busy = too_busy_to_tell(view.planned, view.record)
+    busy = too_busy_to_tell(view.record)
     return tuple(
         CaseNumbers(
             run=view.run,
