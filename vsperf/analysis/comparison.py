@@ -43,7 +43,7 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
-from vsperf.analysis.summary import too_busy_to_tell
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
@@ -383,10 +383,11 @@ def findings_in(
 ) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
+        noise = beside_noise(case.record)
         found = itertools.chain(
             (
                 one
-                for one in findings_of(case.result, curve=curve, boundary=boundary)
+                for one in findings_of(case.result, curve=curve, boundary=boundary, noise=noise)
                 if one.name not in CONTROLS
             ),
             latencies_of(case.standing_trials, case.result) if latency else (),

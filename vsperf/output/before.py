@@ -10,7 +10,7 @@ from vsperf.analysis.answers import findings_of, more_is_better
 from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import SEEN, Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
-from vsperf.analysis.summary import too_busy_to_tell
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError, VsperfError
 from vsperf.output.compare_text import between_text, common_prefix, first_of, percent_text
 from vsperf.output.report.account import told
@@ -147,8 +147,10 @@ def _same_case(results: Path, run: RunView, passed: list[str]) -> Path | None:
 
 def _is_bound(case: CaseEntry) -> bool:
     """Whether the first number of a case says no more than how far its search came."""
-    result = case.record.result if case.record else None
-    return result is not None and any(one.is_bound for one in list(findings_of(result))[:1])
+    if case.record is None or case.record.result is None:
+        return False
+    found = findings_of(case.record.result, noise=beside_noise(case.record))
+    return any(one.is_bound for one in list(found)[:1])
 
 
 def _answer(found: Comparison, base: Side, other: Side) -> str | None:

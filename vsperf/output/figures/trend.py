@@ -18,7 +18,7 @@ from vsperf.analysis.answers import (
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
-from vsperf.analysis.summary import too_busy_to_tell
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.output.figures.curves import UNITS
 from vsperf.output.figures.drawing import (
     Axis,
@@ -94,6 +94,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     ground = ground_of(view.header.environment, simulated=view.simulated)
     names = {first.name, *(in_regime(first.name, one) for one in Regime)}
     busy = too_busy_to_tell(view.record)
+    noise = beside_noise(view.record)
     return tuple(
         CaseNumbers(
             run=view.run,
@@ -105,7 +106,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
             evidence=evidence_of(view),
             labels=view.labels,
         )
-        for one in findings_of(result)
+        for one in findings_of(result, noise=noise)
         if one.name in names
     )
 
