@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from compared_runs import bound, found, of, run
+from record_samples import given_load, goal, lossy_load
+from search_models import LINE_RATE, LOADS, lossy, trial, way
+from slot_samples import in_slots
 
-from vsperf.analysis.answers import Finding
+from vsperf.analysis.answers import Finding, findings_of
 from vsperf.analysis.difference import Means, Sample, answers_in
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.output.compare_data import comparison_data
 from vsperf.output.compare_text import headline, notes, value_text
 from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
-from vsperf.records.result import Limit
+from vsperf.records.host import Conditions
+from vsperf.records.regime import Regime
+from vsperf.records.result import (
+    Draw,
+    Draws,
+    Figure,
+    GoalResult,
+    Limit,
+    RegimeResult,
+    SearchResult,
+    View,
+)
+from vsperf.records.switch import PortCounters, SwitchCounters
+from vsperf.records.trial import Trial
+from vsperf.search.classify import DurationRule
+from vsperf.search.verdict import Question, answer
 
 SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
 
@@ -99,6 +120,21 @@ def test_enough_repeats_that_show_none_are_no_change(tmp_path: Path) -> None:
     assert headline(of(tmp_path, "aaaa", "bbbb")).word == "NO CHANGE"
 
 
+def test_what_nobody_knows_the_end_of_may_be_double_or_more(tmp_path: Path) -> None:
+    """Nothing was lost of a load, and in one of four repeats something: that is no ratio."""
+    load = {"load_fps": 1_000_000, "throughput_fps": 1_000_000}
+    none, some = given_load(**load), lossy_load("1/1000", **load)
+    for name, lossy_ones in (("aaaa", 0), ("bbbb", 1)):
+        loads = [none] * (4 - lossy_ones) + [some] * lossy_ones
+        run(tmp_path, name, {1: [SearchResult(loads=(one,)) for one in loads]})
+    compared = of(tmp_path, "aaaa", "bbbb")
+    (loss,) = (row for row in compared.rows if row.unit is Unit.RATIO)
+    (difference,) = loss.differences
+    assert difference is not None
+    assert (difference.means, difference.least, difference.most) == (Means.RANKS, 0.0, None)
+    assert headline(compared).word == "CANNOT BE TOLD"
+
+
 @pytest.mark.parametrize("sides", [("aaaa", "bbbb"), ("bbbb", "aaaa")])
 def test_a_lower_bound_beside_an_answer_above_it_says_nothing(
     sides: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -149,3 +185,122 @@ def test_that_the_link_is_full_is_an_answer() -> None:
     full = Finding("ndr", Unit.FPS, 7.0, 7.0, float("inf"), Limit.LINK)
     answer = Finding("ndr", Unit.FPS, 8.0, 8.0, 9.0, Limit.DUT)
     assert answers_in(Sample((full, answer))).count == 2
+
+
+# A load that failed, and not by the switch, bounds nothing: answers as searches give them.
+
+
+def _dropped(counted: int) -> Trial:
+    """Lose 50 of a million frames, of which the switch counted so many."""
+    port = PortCounters(
+        name="phy1", link="phy1", received_frames=0, sent_frames=0, drops={"tx dropped": counted}
+    )
+    found = trial(FAILED, NANOSECONDS, [way(FAILED, 50)])
+    return found.model_copy(update={"switch": SwitchCounters(ports=(port,))})
+
+
+FAILED = 1_000_000
+AT_FAILED = {
+    Limit.HOST: in_slots(FAILED, NANOSECONDS, LINE_RATE, gaps=10, lost_in_gaps=7, own_loss=0),
+    Limit.UNKNOWN: in_slots(FAILED, NANOSECONDS, LINE_RATE, gaps=30, lost_in_gaps=32, own_loss=5),
+    Limit.UNCOUNTED: _dropped(20),
+    Limit.GENERATOR: _dropped(50),
+}
+
+
+def answered(limit: Limit) -> GoalResult:
+    """Return what a search finds where a load failed by this limit; the generator's is its cap."""
+    cap = 1_040_000 if limit is Limit.GENERATOR else None
+    loads = replace(LOADS, generator_cap=cap)
+    rule = DurationRule(Fraction(0), Fraction(0), NANOSECONDS, NANOSECONDS)
+    question = Question("ndr", rule, loads, lambda lower, upper: upper - lower <= 1000)
+    found = answer(question, [lossy(999_000, 1), AT_FAILED[limit]])
+    assert (found.limit, found.lower_fps, found.upper_fps) == (limit, 999_000, FAILED)
+    return found
+
+
+@pytest.mark.parametrize("limit", AT_FAILED)
+def test_a_load_that_did_not_fail_by_the_switch_makes_no_number_worse(
+    limit: Limit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The criterion of a run leaves it open, and so do a comparison and a trend."""
+    run(tmp_path, "aaaa", {1: [5_000_000]})
+    run(tmp_path, "bbbb", {1: [SearchResult(goals=(answered(limit),))]})
+    compared = of(tmp_path, "aaaa", "bbbb")
+    assert value_text(compared.rows[0].samples[1]) == "≥ 999.0 kfps"
+    assert headline(compared).word == "CANNOT BE TOLD"
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "with a lower bound alone on one side nobody can tell" in said
+    (number,) = findings_of(SearchResult(goals=(answered(limit),)))
+    assert number.no_answer == f"lower bound, limit {limit}"
+
+
+def test_a_load_that_failed_when_the_time_ended_is_an_upper_bound(tmp_path: Path) -> None:
+    cut_short = goal(3_000_000, 4_000_000, limit=Limit.BUDGET)
+    run(tmp_path, "aaaa", {1: [5_000_000]})
+    run(tmp_path, "bbbb", {1: [SearchResult(goals=(cut_short,))]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).word == "WORSE"
+
+
+def test_so_it_is_of_deployments_and_of_regimes() -> None:
+    drawn = (
+        Draw(deployment=1, lower_fps=4, upper_fps=5, limit=Limit.DUT, reason=""),
+        Draw(deployment=2, lower_fps=3, upper_fps=4, limit=Limit.UNCOUNTED, reason=""),
+    )
+    near = RegimeResult(
+        regime=Regime.NEAR,
+        share="1/2",
+        lower_fps=6,
+        upper_fps=7,
+        limit=Limit.HOST,
+        reason="",
+        least_ns=1,
+        most_ns=2,
+        clean=None,
+    )
+    draws = Draws(asked=2, view=View.ALL, made=drawn)
+    found = findings_of(SearchResult(goals=(goal(4, 5, draws=draws, regimes=(near,)),)))
+    assert [(one.name, one.low, one.open_ended) for one in found] == [
+        ("ndr", 4, False),
+        ("ndr near", 6, True),
+        ("ndr over draws", 4, False),
+        ("ndr over draws", 3, True),
+    ]
+
+
+def test_a_rate_that_was_searched_is_open_and_one_of_programs_is_what_came_through() -> None:
+    searched = Figure(
+        name="connection_rate",
+        unit=Unit.PER_SECOND,
+        value=30_000,
+        lower=30_000,
+        upper=40_000,
+        limit=Limit.GENERATOR,
+    )
+    exchanged = Figure(name="rate", unit=Unit.BPS, value=5e9, limit=Limit.GENERATOR)
+    found = findings_of(SearchResult(figures=(searched, exchanged)))
+    assert [one.open_ended for one in found] == [True, False]
+
+
+# Beside noise that was asked for, what the machine did is part of the question.
+
+
+def test_beside_noise_a_case_is_compared_and_nobody_says_that_its_machine_was_too_busy(
+    tmp_path: Path,
+) -> None:
+    beside = Conditions(noise={"settled": {}, "least": 0.8})
+    loud = goal(3_000_000, 3_100_000, limit=Limit.HOST)
+    run(tmp_path, "aaaa", {1: [5_000_000]})
+    run(
+        tmp_path,
+        "bbbb",
+        {1: [SearchResult(goals=(loud,))]},
+        spec={"noise": {"kind": "memory"}},
+        around=beside,
+        flags=[Flag.TOO_BUSY],
+    )
+    compared = of(tmp_path, "aaaa", "bbbb")
+    assert headline(compared).word == "WORSE"
+    assert not any("too busy" in line for line in notes(compared))

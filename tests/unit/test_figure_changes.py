@@ -186,6 +186,17 @@ class TestTrend:
         assert len(points(drawing, "runs")) == 6
         assert "2 points are no answers, by a busy machine" in drawing.caption
 
+    def test_there_is_no_level_where_no_run_on_a_ground_is_an_answer(self) -> None:
+        cases = self.days([1000_000] * 3)
+        other: dict[str, Any] = {"environment": {"host": {"cpu_model": "EPYC"}}}
+        for day in (1, 2):
+            one = case(f"s{day}", 9_000, started_at=f"2026-12-0{day}T10:00:00Z", **other)
+            assert one.record is not None
+            busy = one.record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+            cases.append(replace(one, record=busy))
+        drawing = known(drawn(trend.PLOT, cases))
+        assert points(drawing, "level") == [(1, 1000_000), (3, 1000_000)], "and none of the others"
+
     def test_runs_that_were_near_and_far_have_no_levels(self) -> None:
         near, far = (self.days([rate] * 4) for rate in (1000_000, 700_000))
         cases = [*(met(one, NEAR) for one in near[:2]), *(met(one, FAR) for one in far[2:])]

@@ -20,7 +20,7 @@ from search_models import way as lane
 from simulated_cases import behaving, simulated_case
 from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
 
-from vsperf.analysis.summary import TOO_BUSY, too_busy
+from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
 from vsperf.cli.commands.show import print_run
 from vsperf.cli.main import run_cli
 from vsperf.cli.progress import case_line
@@ -445,6 +445,35 @@ def test_it_goes_by_what_was_not_clean_of_all_of_it_where_few_cases_had_less_tha
     assert too_busy([dirty, most]) is None
     unknown = QUIET.model_copy(update={"measured_ns": 9 * SECOND_NS})
     assert too_busy([dirty, clean, unknown]) is None, "of most of it nobody knows"
+
+
+def test_beside_noise_that_was_asked_for_a_busy_machine_is_part_of_the_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No output says otherwise, the exit code does not, and its rate stands."""
+    beside = Conditions(noise={"settled": {}, "least": 0.8})
+    loud = BUSY.model_copy(update={"conditions": beside, "clean_share": "1/10"})
+    assert too_busy([loud]) is None
+    long = loud.model_copy(update={"measured_ns": 9 * SECOND_NS})
+    assert too_busy([QUIET, long]) is None
+    assert (too_busy([BUSY, long]) or "").startswith(f"{TOO_BUSY}: in each case")
+    assert code_of_host([loud], anyway=False) is ExitCode.OK
+    folder = stored(tmp_path, loud)
+    where = ["--results", str(folder.parent)]
+    for asked in (["results"], ["results", "--cases"], ["show", folder.name]):
+        run_cli([*asked, *where])
+        said = capsys.readouterr().out
+        assert "PASS" in said
+        assert TOO_BUSY not in said
+        assert "host too busy" not in said
+    assert overview_of([folder]).verdict.word != TOO_BUSY
+    (case,) = open_run(folder).cases()
+    assert (CaseRow.of(case).too_busy, bool(CaseRow.of(case).rates_fps)) == (False, True)
+
+
+def test_of_programs_it_is_others_and_not_the_noise_who_took_the_time() -> None:
+    around = Conditions(noise={"settled": {}}, switch={"places": {}})
+    assert too_busy([BUSY.model_copy(update={"conditions": around})]) is not None
 
 
 def test_lists_and_the_page_of_a_case_say_so_too(

@@ -104,6 +104,23 @@ class TestSegments:
         found = segments_of([5.0, 5.0, 9.0, 9.0], ["a", "a", "b", "b"])
         assert [(one.begin, one.cut) for one in found] == [(0, False), (2, True)]
 
+    @pytest.mark.parametrize(
+        ("answered", "cuts"),
+        [
+            pytest.param("yy-yy", [(0, 2, True, 5.0), (2, 5, True, 9.0)], id="the first of them"),
+            pytest.param("yy---", [(0, 2, True, 5.0), (2, 5, False, 7.0)], id="all after it"),
+            pytest.param("--yyy", [(0, 2, False, 5.0), (2, 5, True, 7.0)], id="all before it"),
+        ],
+    )
+    def test_a_series_is_cut_where_its_ground_changes_whether_or_not_there_is_an_answer(
+        self, answered: str, cuts: list[tuple[int, int, bool, float]]
+    ) -> None:
+        values = [5.0, 5.0, 3.0, 9.0, 9.0]
+        told = [one == "y" for one in answered]
+        found = segments_of(values, [*"aabbb"], levels=False, answered=told)
+        assert [(one.begin, one.end, one.answered, one.mean) for one in found] == cuts
+        assert [one.cut for one in found] == [False, True]
+
     @given(POSITIVE, st.integers(0, 20))
     def test_every_number_is_in_one_of_them(self, values: list[float], cut: int) -> None:
         found = segments_of(values, [place < cut for place in range(len(values))])
@@ -305,6 +322,24 @@ def test_a_change_is_held_against_the_last_answer(tmp_path: Path) -> None:
     assert step.place == 7
     assert step.share == pytest.approx(-0.2, abs=0.001)
     assert [one.values for one in step.contrasts] == [(("old",), ("new",))]
+
+
+def test_a_cut_stands_at_the_first_run_on_other_ground_though_that_is_no_answer(
+    tmp_path: Path,
+) -> None:
+    other = {"environment": {"host": {"cpu_model": "EPYC"}}}
+    for day in range(1, 4):
+        stored(tmp_path, day, [1000_000])
+    stored(tmp_path, 4, [1_484_000], limit=Limit.GENERATOR, **other)
+    trend = only(tmp_path)
+    (step,) = trend.steps
+    assert (step.place, step.cut) == (3, True), "whatever comes after it"
+    assert [one.name for one in step.contrasts if one.name.startswith("host")] == ["host.cpu_model"]
+    *_, change = trend_table(trend, 9).rows[-1]
+    assert str(change) == "cut: other settings or host; lower bound, limit generator"
+    for day in range(5, 8):
+        stored(tmp_path, day, [2000_000], **other)
+    assert [(step.place, step.cut) for step in only(tmp_path).steps] == [(3, True)]
 
 
 def test_of_one_answer_no_change_can_be_told(

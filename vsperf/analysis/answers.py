@@ -132,7 +132,7 @@ def missed_on_a_busy_host(row: CaseRow) -> str | None:
     A goal is missed by loss that is the switch's own, and its reason says which that was.
     """
     record = row.record
-    if record is None or record.outcome is not Outcome.FAIL or Flag.TOO_BUSY not in record.flags:
+    if record is None or record.outcome is not Outcome.FAIL or not row.too_busy:
         return None
     missed = {check.criterion.split()[0] for check in record.checks if check.met is False}
     told = [f"{goal.goal}: {goal.reason}" for goal in row.goals if goal.goal in missed]
@@ -213,6 +213,9 @@ SHORT = frozenset(
 )
 """What keeps a search from its end, and is not the switch: above such a bound it can do anything.
 That the line rate passed, or all that the user allowed, is an answer."""
+NOT_ITS_LOSS = SHORT - {Limit.BUDGET}
+"""Where a load failed by one of these, or nobody can tell by whom, it bounds nothing that the
+switch can do. Where the time ended it does: in time that was mostly not clean it is UNKNOWN."""
 
 
 class Basis(enum.StrEnum):
@@ -336,7 +339,11 @@ def cleanest(goal: GoalResult) -> GoalResult | PartialResult:
 
 
 def findings_of(
-    result: SearchResult, *, curve: bool = False, boundary: Boundary | None = None
+    result: SearchResult,
+    *,
+    curve: bool = False,
+    boundary: Boundary | None = None,
+    noise: bool = False,
 ) -> Iterator[Finding]:
     """Yield the numbers of a result in the order of its answers.
 
@@ -345,20 +352,21 @@ def findings_of(
     deployments, each of which is a draw. What is from one regime alone is that regime's, where the
     `boundary` between them is known from others. Loads that were gone through one by one are told
     by the figures that follow from them; `curve` has each of them as well.
+    What the machine did beside `noise` that was asked for is part of the question.
     """
     for goal in result.goals:
-        yield from _of_goal(goal.goal, goal)
+        yield from _of_goal(goal.goal, goal, noise)
     for goal in result.goals:
         for one in goal.regimes:
-            yield from _of_goal(in_regime(goal.goal, one.regime), one)
+            yield from _of_goal(in_regime(goal.goal, one.regime), one, noise)
     if (regime := alone_in(result, boundary)) is not None:
         for goal in result.goals:
-            yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal))
+            yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal), noise)
     for goal in result.goals:
         yield from _of_draws(goal)
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
-            yield _of_figure(figure, figure.value)
+            yield _of_figure(figure, figure.value, noise)
     for load in result.loads if curve or not result.figures else ():
         yield from _of_load(load)
 
@@ -399,7 +407,7 @@ def _of_draws(goal: GoalResult) -> Iterator[Finding]:
     name = names_of_draws(goal.goal)[draws.view]
     for one in draws.told:
         low = float(one.lower_fps or 0)
-        high = math.inf if one.upper_fps is None else one.upper_fps
+        high = _high(one.upper_fps, one.limit, noise=False)
         yield Finding(name, Unit.FPS, low, low, high, one.limit)
 
 
@@ -408,10 +416,19 @@ def regime_in(name: str) -> Regime | None:
     return next((one for one in Regime if name.endswith(f" {one}")), None)
 
 
-def _of_goal(name: str, found: GoalResult | PartialResult) -> Iterator[Finding]:
+def _of_goal(name: str, found: GoalResult | PartialResult, noise: bool) -> Iterator[Finding]:
     if found.lower_fps is not None and worst(found.flags) is not Severity.INVALID:
-        high = math.inf if found.upper_fps is None else found.upper_fps
+        high = _high(found.upper_fps, found.limit, noise)
         yield Finding(name, Unit.FPS, found.lower_fps, found.lower_fps, high, found.limit)
+
+
+def _high(upper: float | None, limit: Limit | None, noise: bool) -> float:
+    """Return what the switch does not exceed, as it lost there itself; infinite where nobody knows.
+
+    Beside noise that was asked for, what the host kept it from is what was to be found.
+    """
+    asked = noise and limit is Limit.HOST
+    return math.inf if upper is None or (limit in NOT_ITS_LOSS and not asked) else upper
 
 
 def at_load(load_fps: int) -> str:
@@ -427,12 +444,12 @@ def _of_load(load: LoadResult) -> Iterator[Finding]:
     yield _single(f"loss {at}", Unit.RATIO, loss, load.limit)
 
 
-def _of_figure(figure: Figure, value: float) -> Finding:
+def _of_figure(figure: Figure, value: float, noise: bool) -> Finding:
     name, unit, limit = figure.name, figure.unit, figure.limit
-    if figure.lower is not None and figure.upper is None:
-        return Finding(name, unit, figure.lower, figure.lower, math.inf, limit)
-    if figure.lower is not None and figure.upper is not None:
-        return Finding(name, unit, value, figure.lower, figure.upper, limit)
+    if figure.lower is not None:
+        high = _high(figure.upper, limit, noise)
+        told = figure.lower if math.isinf(high) else value
+        return Finding(name, unit, told, figure.lower, high, limit)
     spread = figure.spread
     if spread is not None and spread.runs > 1:
         return Finding(name, unit, value, spread.minimum, spread.maximum, limit, Basis.SPREAD)

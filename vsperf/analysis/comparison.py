@@ -43,13 +43,11 @@ from vsperf.analysis.environment import (
 )
 from vsperf.analysis.generators import GENERATOR, GeneratorRow, generator_rows
 from vsperf.analysis.sides import Side, why_empty
-from vsperf.config.noise import NOISE, QUIET
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime
-from vsperf.records.run import CaseRecord, PlannedCase
 
 HALF, DOUBLE = -0.5, 1.0
 """Changes that no test over repeats may leave open and still be said to have found none."""
@@ -132,10 +130,12 @@ class Row:
             return True
         ends = (found.least, found.most)
         known = [abs(end) for end in ends if end is not None]
+        if len(known) == 1:  # on the other side it may be anything
+            return True
         if asked is None and found.means is Means.RANKS:
             return (found.least or 0) <= HALF or (found.most or 0) >= DOUBLE
         share = SEEN if asked is None else asked
-        return len(known) == 1 or max(known, default=0.0) > share
+        return max(known, default=0.0) > share
 
     def judged(self, share: float) -> bool | None:
         """Whether any side is worse by more; None where that may be."""
@@ -383,22 +383,17 @@ def findings_in(
 ) -> Iterator[Finding]:
     """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
     if case.result is not None:
+        noise = beside_noise(case.record)
         found = itertools.chain(
             (
                 one
-                for one in findings_of(case.result, curve=curve, boundary=boundary)
+                for one in findings_of(case.result, curve=curve, boundary=boundary, noise=noise)
                 if one.name not in CONTROLS
             ),
             latencies_of(case.standing_trials, case.result) if latency else (),
         )
-        busy = too_busy_to_tell(case.planned, case.record)
+        busy = too_busy_to_tell(case.record)
         yield from (replace(one, run=case.run, busy=busy) for one in found)
-
-
-def too_busy_to_tell(case: PlannedCase, record: CaseRecord | None) -> bool:
-    """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
-    quiet = case.driver(NOISE) in (None, QUIET)
-    return quiet and record is not None and Flag.TOO_BUSY in record.flags
 
 
 def _rows(

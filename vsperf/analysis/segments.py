@@ -7,7 +7,7 @@ series is cut before it is looked at, and a cut is no change.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 
 from vsperf.analysis.repeats import FEWEST, SURE, order_p
@@ -30,6 +30,8 @@ class Segment:
     mean: float
     cut: bool
     """Whether it begins where the series is cut; the first one does not."""
+    answered: bool = True
+    """Whether anything on it is an answer; where nothing is, its mean is no level."""
 
 
 def segments_of(
@@ -42,31 +44,21 @@ def segments_of(
     """Return the stretches of a series; it is cut wherever what stands in `ground` changes.
 
     Without `levels` nobody looks for any in between. What is not `answered` is in the stretch that
-    it follows, and says nothing of its level; where nothing is, there are no levels.
+    it follows, and says nothing of its level, but is on its own ground all the same.
     """
-    if answered is not None and not all(answered):
-        if not any(answered):
-            return segments_of(values, ground, levels=False)
-        told = [place for place, is_told in enumerate(answered) if is_told]
-        kept = segments_of(
-            [values[place] for place in told],
-            [ground[place] for place in told],
-            levels=levels,
-        )
-        ends = [0, *(told[one.begin] for one in kept[1:]), len(values)]
-        return tuple(
-            replace(one, begin=begin, end=end)
-            for one, (begin, end) in zip(kept, pairwise(ends), strict=True)
-        )
     found: list[Segment] = []
-    begin = 0
     for _, places in groupby(range(len(values)), key=lambda place: ground[place]):
-        stretch = [values[place] for place in places]
-        cut = bool(found)
-        for size in _sizes(stretch) if levels else [len(stretch)]:
-            mean = sum(values[begin : begin + size]) / size
-            found.append(Segment(begin, begin + size, mean, cut))
-            begin, cut = begin + size, False
+        stretch = list(places)
+        told = [place for place in stretch if answered is None or answered[place]]
+        kept = told or stretch
+        sizes = _sizes([values[place] for place in kept]) if levels and told else [len(kept)]
+        begin, done, cut = stretch[0], 0, bool(found)
+        for size in sizes:
+            mean = sum(values[place] for place in kept[done : done + size]) / size
+            done += size
+            end = kept[done] if done < len(kept) else stretch[-1] + 1
+            found.append(Segment(begin, end, mean, cut, answered=bool(told)))
+            begin, cut = end, False
     return tuple(found)
 
 

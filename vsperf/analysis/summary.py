@@ -132,7 +132,7 @@ class CaseRow:
     @property
     def too_busy(self) -> bool:
         """Whether its machine kept it from telling what the switch does."""
-        return self.record is not None and Flag.TOO_BUSY in self.record.flags
+        return too_busy_to_tell(self.record)
 
     @property
     def goals(self) -> tuple[GoalResult, ...]:
@@ -326,6 +326,21 @@ BUSY = ", host too busy"
 KEPT = "as the machine kept a part of the testbed from running"
 
 
+def beside_noise(record: CaseRecord | None) -> bool:
+    """Whether noise was asked for that may have kept parts of the testbed from running.
+
+    Then a busy machine is part of the question. Beside programs, which are run in places, it is
+    told apart from what others took.
+    """
+    around = None if record is None else record.conditions
+    return around is not None and bool(around.noise) and "places" not in around.switch
+
+
+def too_busy_to_tell(record: CaseRecord | None) -> bool:
+    """Whether the machine kept a case from an answer; by noise that was asked for it does not."""
+    return record is not None and Flag.TOO_BUSY in record.flags and not beside_noise(record)
+
+
 def first_remedy(rows: Iterable[CaseRow], remedies: Iterable[str]) -> str:
     """Return what to do first, the gravest doubt's remedy coming first; empty where that depends.
 
@@ -339,10 +354,10 @@ def too_busy(records: Iterable[CaseRecord]) -> str | None:
     """Say so if most of the time of a run was measured on a machine that was too busy.
 
     A case is marked by its own trials; here it is the time of cases that counts: that of marked
-    ones, or what of all of them was not clean.
+    ones, or what of all of them was not clean. Those beside noise say nothing of it.
     """
-    measured = [record for record in records if record.trials]
-    busy = [record for record in measured if Flag.TOO_BUSY in record.flags]
+    measured = [record for record in records if record.trials and not beside_noise(record)]
+    busy = [record for record in measured if too_busy_to_tell(record)]
     whole_ns = sum(record.measured_ns for record in measured)
     which = "each case" if len(busy) == len(measured) else f"{len(busy)} of {len(measured)} cases"
     where = f"in {which} less than half of the time was clean"
@@ -358,11 +373,11 @@ def too_busy(records: Iterable[CaseRecord]) -> str | None:
 
 def too_busy_case(record: CaseRecord | None) -> str | None:
     """Say so if the machine was too busy for one case, whatever it was for its run."""
-    if record is None or Flag.TOO_BUSY not in record.flags:
+    if not too_busy_to_tell(record):
         return None
     return f"{TOO_BUSY}: less than half of the time was clean, {KEPT}"
 
 
 def outcome_text(record: CaseRecord) -> str:
     """Return how a case ended, and that its machine was too busy to tell, if it was."""
-    return record.outcome.value + BUSY * (Flag.TOO_BUSY in record.flags)
+    return record.outcome.value + BUSY * too_busy_to_tell(record)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vsperf.analysis.answers import findings_of, more_is_better
-from vsperf.analysis.comparison import Comparison, Row, compare, too_busy_to_tell
+from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import SEEN, Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError, VsperfError
 from vsperf.output.compare_text import between_text, common_prefix, first_of, percent_text
 from vsperf.output.report.account import told
@@ -126,7 +127,7 @@ def _same_case(results: Path, run: RunView, passed: list[str]) -> Path | None:
     Where none has, it is one with a lower bound, below which a run would be slower for sure.
     """
     header, bounded = run.header, None
-    planned = {case.id: case for case in header.cases}
+    planned = {case.id for case in header.cases}
     with Index.open(results) as index:
         index.refresh()
         for name in dict.fromkeys(Asked(case).name for case in header.cases):
@@ -135,7 +136,7 @@ def _same_case(results: Path, run: RunView, passed: list[str]) -> Path | None:
                 earlier = case.run != run.run and case.started_at < header.started_at
                 if not earlier or case.id not in planned or case.outcome not in NUMBERED:
                     continue
-                if too_busy_to_tell(planned[case.id], case.record):
+                if too_busy_to_tell(case.record):
                     passed.append(case.run.rpartition("-")[2])
                 elif not _is_bound(case):
                     return results / case.run
@@ -146,8 +147,10 @@ def _same_case(results: Path, run: RunView, passed: list[str]) -> Path | None:
 
 def _is_bound(case: CaseEntry) -> bool:
     """Whether the first number of a case says no more than how far its search came."""
-    result = case.record.result if case.record else None
-    return result is not None and any(one.is_bound for one in list(findings_of(result))[:1])
+    if case.record is None or case.record.result is None:
+        return False
+    found = findings_of(case.record.result, noise=beside_noise(case.record))
+    return any(one.is_bound for one in list(found)[:1])
 
 
 def _answer(found: Comparison, base: Side, other: Side) -> str | None:

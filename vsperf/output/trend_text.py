@@ -28,16 +28,17 @@ def trend_table(trend: Trend, limit: int) -> Table:
     first = max(0, len(trend.points) - limit)
     rows = []
     for place, point in enumerate(trend.points[first:], start=first):
-        step = steps.get(place)
+        change: str | Cell = point.no_answer
+        if (step := steps.get(place)) is not None:
+            told = filter(None, (step_text(trend, step), point.no_answer))
+            change = Cell("; ".join(told), _mark(trend, step))
         rows.append(
             (
                 point.run,
                 point.case.header.started_at[:16].replace("T", " "),
                 value_text(point.sample),
                 str(point.sample.count),
-                point.no_answer
-                if step is None
-                else Cell(step_text(trend, step), _mark(trend, step)),
+                change,
             )
         )
     heads: tuple[Column[Any], ...] = (

@@ -350,7 +350,8 @@ class Flag(enum.StrEnum):
         "switch's: others, or a hypervisor, had more than half of one, and no part had a full one "
         "to itself. The numbers stand for what came through: so much the switch did, and how much "
         "more it does nobody can tell. So exports have no rate of it. End what else runs, measure "
-        "at another time (`vsperf run --wait 30m`), or on another machine.",
+        "at another time (`vsperf run --wait 30m`), or on another machine. Beside noise that was "
+        "asked for it is part of the question, and the rate stands.",
     )
     CORES_MOVED = (
         "cores-moved",

@@ -265,9 +265,9 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
     for rows, why, remedy in (
         ([row for row in told if row not in half], WIDE, "more repeats narrow it"),
-        (half, HALF, "a generator that can do more, or more time, tells"),
+        (half, HALF, "more time, a quiet machine or a generator that can do more tells"),
         (busy, BUSY, "measure again when it is quiet: `--wait 30m`"),
-        (bounded, BOUNDED, "a generator that can do more tells"),
+        (bounded, BOUNDED, "a quiet machine or a generator that can do more tells"),
     ):
         if rows:
             names = first_of([f"{row.label} {row.name}" for row in rows])

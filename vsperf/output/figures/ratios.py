@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vsperf.analysis.answers import CONTROLS, Finding, findings_of, in_regime, parted
-from vsperf.analysis.comparison import too_busy_to_tell
 from vsperf.analysis.difference import Sample, answers_in, difference_of, samples_of, scatter_of
 from vsperf.analysis.environment import ground_of_case
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.output.figures.drawing import (
     Axis,
     Drawing,
@@ -53,6 +53,8 @@ class CaseNumbers:
     """Its label without the switch."""
     busy: bool = False
     """Whether its machine was too busy to tell."""
+    noise: bool = False
+    """Whether noise was asked for beside it."""
 
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
@@ -61,17 +63,27 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     ground = ground_of_case(view.header, view.planned)
     switch, apart = view.planned.driver("vswitch") or "", view.planned.label_without("vswitch")
     evidence = evidence_of(view, "" if _numbers(view.result) else "no number")
-    busy = too_busy_to_tell(view.planned, view.record)
     return (
         CaseNumbers(
-            side, view.label, view.simulated, ground, view.result, evidence, switch, apart, busy
+            side,
+            view.label,
+            view.simulated,
+            ground,
+            view.result,
+            evidence,
+            switch,
+            apart,
+            busy=too_busy_to_tell(view.record),
+            noise=beside_noise(view.record),
         ),
     )
 
 
-def _numbers(result: SearchResult | None, boundary: Boundary | None = None) -> tuple[Finding, ...]:
+def _numbers(
+    result: SearchResult | None, boundary: Boundary | None = None, *, noise: bool = False
+) -> tuple[Finding, ...]:
     """Return the numbers of a result; `boundary` parts regimes, as all cases together tell."""
-    found = () if result is None else findings_of(result, boundary=boundary)
+    found = () if result is None else findings_of(result, boundary=boundary, noise=noise)
     return tuple(one for one in found if one.name not in CONTROLS)
 
 
@@ -193,7 +205,8 @@ def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     boundary = parted(one.result for one in cases if one.result is not None)
     for one in cases:
         own = by_case.setdefault(one.side, {}).setdefault(one.label, [])
-        own.extend(replace(each, busy=one.busy) for each in _numbers(one.result, boundary))
+        found = _numbers(one.result, boundary, noise=one.noise)
+        own.extend(replace(each, busy=one.busy) for each in found)
     return {
         side: {
             (label, name, unit): answers_in(sample)

@@ -15,10 +15,10 @@ from vsperf.analysis.answers import (
     more_is_better,
     regime_in,
 )
-from vsperf.analysis.comparison import too_busy_to_tell
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
 from vsperf.analysis.segments import Segment, segments_of
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.output.figures.curves import UNITS
 from vsperf.output.figures.drawing import (
     Axis,
@@ -93,7 +93,8 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
     names = {first.name, *(in_regime(first.name, one) for one in Regime)}
-    busy = too_busy_to_tell(view.planned, view.record)
+    busy = too_busy_to_tell(view.record)
+    noise = beside_noise(view.record)
     return tuple(
         CaseNumbers(
             run=view.run,
@@ -105,7 +106,7 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
             evidence=evidence_of(view),
             labels=view.labels,
         )
-        for one in findings_of(result)
+        for one in findings_of(result, noise=noise)
         if one.name in names
     )
 
@@ -187,9 +188,11 @@ def _panel(series: Series) -> Panel:
 
 
 def _levels(segments: Sequence[Segment]) -> Iterator[Line]:
-    """Yield the levels as one line, broken where the series is cut."""
+    """Yield the levels of answers as one line, broken where the series is cut."""
     stretches: list[list[Segment]] = []
     for segment in segments:
+        if not segment.answered:
+            continue
         if segment.cut or not stretches:
             stretches.append([])
         stretches[-1].append(segment)
