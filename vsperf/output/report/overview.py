@@ -161,8 +161,8 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
         said.append(f"in {_of(others, len(rows))} the number {least}")
     warned = [one for one in concerns if one.doubt.word == WARNING]
     if warned:
-        count = "a warning" if len(warned) == 1 else f"{len(warned)} warnings, the first"
-        said.append(f"there is {count}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
+        which = "is a warning" if len(warned) == 1 else f"are {len(warned)} warnings, the first"
+        said.append(f"there {which}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
     if not said:
         return f"Yes: nothing speaks against them{_noted(concerns)}."
     first = "Partly" if lost else "With reservations"
