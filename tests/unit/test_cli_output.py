@@ -20,6 +20,7 @@ from rich.text import Text
 from search_models import case_of
 
 from vsperf.analysis.answers import reasons
+from vsperf.analysis.kept import Kept
 from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
 from vsperf.cli.output import say
@@ -250,6 +251,39 @@ class TestOfSeveralCases:
             lines = self.lines({"compliance": (way,)}, whole=whole)
             (line,) = (one for one in lines if one.startswith("RFC 2544"))
             assert line == f"RFC 2544: not compliant: trials of 1s; {said}"
+
+
+class TestOfRepeats:
+    """All have one label, so what is said of one alone has the number that its row has."""
+
+    def lines(self, *told: tuple[dict[str, Kept], tuple[str, ...]]) -> list[str]:
+        rows = []
+        for repeat, (partly, warnings) in enumerate(told, start=1):
+            one = planned(1, key=f"case-{repeat}", repeat=repeat, spec=SPEC)
+            record = case_record(one.key, warnings=warnings)
+            rows.append(CaseRow(view_of(one, record), partly=partly))
+        return [line.plain for line in notes(rows, simulated=False)]
+
+    def partly(self, *told: dict[str, Kept]) -> list[str]:
+        lines = self.lines(*((one, ()) for one in told))
+        return [line for line in lines if "of the trials at its lower bound" in line]
+
+    def test_that_a_trial_failed_is_said_of_the_repeat_that_made_it(self) -> None:
+        kept = Kept(4, 5, Fraction(0), Fraction(1, 100))
+        (line,) = self.partly({"ndr": kept}, {}, {})
+        assert line.startswith("64B #1 ndr: of the trials at its lower bound 4 of 5 lost none")
+
+    def test_each_repeat_of_which_the_same_is_said_has_a_line(self) -> None:
+        kept = Kept(4, 5, Fraction(0), Fraction(1, 100))
+        lines = self.partly({"ndr": kept, "pdr": kept}, {}, {"ndr": kept})
+        assert [line.split(":")[0] for line in lines] == ["64B #1 ndr, pdr", "64B #3 ndr"]
+
+    def test_a_doubt_names_the_repeats_that_it_is_for_unless_it_is_for_all(self) -> None:
+        said = self.lines(({}, ("all is slow", "it was slow")), ({}, ("all is slow",)))
+        assert [line for line in said if line.startswith("! ")] == [
+            "! all is slow",
+            "! it was slow (64B #1)",
+        ]
 
 
 # The table of a run answers the question: how fast, what limited it, and how much time counted.

@@ -16,14 +16,23 @@ from exchanges import exchange
 from export_samples import GOLDEN, HOSTILE, KEY, every_outcome, exported, hostile, one_case, run_of
 from hypothesis import given
 from hypothesis import strategies as st
-from record_samples import case_record, case_start, goal_result, planned, trial
+from record_samples import case_record, case_start, given_load, goal_result, planned, trial
 from round_models import dead_round
 
 from vsperf.output.export.csv_tables import FORMULA, defused, field
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run
 from vsperf.records.flags import Flag
-from vsperf.records.result import CleanResult, Figure, Limit, SearchResult, Spread
+from vsperf.records.result import (
+    CleanResult,
+    Draw,
+    Draws,
+    Figure,
+    Limit,
+    SearchResult,
+    Spread,
+    View,
+)
 from vsperf.records.run import ExchangeLine, Outcome, RoundLine, TrialLine
 from vsperf.records.switch import PmdCounters, SwitchCounters
 from vsperf.records.trial import Purpose
@@ -311,6 +320,62 @@ def test_of_a_machine_that_was_too_busy_no_format_has_a_rate(tmp_path: Path) -> 
     (row,) = rows(exported("csv", busy)["cases"])
     assert [row[name] for name in RATES] == [""] * len(RATES)
     assert row["ndr_limit"] == "dut"
+
+
+DRAWS = Draws(
+    asked=2,
+    view=View.ALL,
+    made=tuple(
+        Draw(deployment=n, lower_fps=n * 10**6, upper_fps=4 * 10**6, limit=Limit.DUT, reason="")
+        for n in (1, 2)
+    ),
+)
+CLEAN = CleanResult(share="1/2", lower_fps=7_000_000, limit=Limit.DUT, reason="")
+SPREAD = Spread(runs=2, minimum=1, maximum=3, deviation=1.4)
+FIGURES = tuple(
+    Figure(name=name, unit=unit, value=2, lower=2, upper=3, spread=SPREAD)
+    for name, unit in {
+        "mfr": Unit.FPS,
+        "tcp_rate": Unit.BPS,
+        "learning_rate": Unit.PER_SECOND,
+        "lost": Unit.RATIO,
+        "burst": Unit.FRAMES,
+        "time": Unit.NANOSECONDS,
+    }.items()
+)
+
+
+@pytest.mark.parametrize("view", View)
+def test_of_a_machine_that_was_too_busy_what_came_through_is_no_rate_of_the_switch(
+    tmp_path: Path, view: View
+) -> None:
+    """That of given loads, of figures and over deployments neither; clean time is another thing."""
+    draws = DRAWS.model_copy(update={"view": view})
+    goal = goal_result().model_copy(update={"clean": CLEAN, "draws": draws})
+    result = SearchResult(goals=(goal,), loads=(given_load(5_000_000),), figures=FIGURES)
+    quiet, busy = (
+        one_case(tmp_path / name, result=result, flags=flags)
+        for name, flags in {"quiet": (), "busy": (Flag.TOO_BUSY,)}.items()
+    )
+    (whole,), (told,) = (rows(exported("csv", run)["cases"]) for run in (quiet, busy))
+    rates = {
+        *("ndr_lower_fps", "ndr_upper_fps", "ndr_throughput_fps"),
+        *("load_1_throughput_fps", "load_1_loss_ratio"),
+        *(f"mfr{part}_fps" for part in ("", "_lower", "_upper", "_deviation")),
+        *("tcp_rate_bps", "learning_rate_per_second", "lost_ratio"),
+    }
+    of_draws = {f"ndr_draws_{part}" for part in ("count", "view", "lower_fps", "upper_fps")}
+    gone = rates | of_draws if view is View.ALL else rates
+    assert not [name for name in gone if not whole[name]]
+    assert not [name for name in gone if told[name]]
+    kept = {
+        *("ndr_clean_lower_fps", "burst_frames", "burst_deviation_frames", "time_ns"),
+        *("load_1_fps", "load_1_limit", *(of_draws - gone)),
+    }
+    assert {name: told[name] for name in kept} == {name: whole[name] for name in kept}
+    (old,) = rows(exported("csv-like-vsperf", busy)["cases"])
+    figures = ("forwarding_rate_fps", "optimal_learning_rate_fps", "b2b_frames")
+    assert [old[name] for name in figures] == ["", "", "2.0"]
 
 
 def test_a_case_that_is_invalid_has_no_rate_that_stands_for_it(tmp_path: Path) -> None:

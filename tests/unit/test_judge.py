@@ -499,6 +499,9 @@ def test_lists_and_the_page_of_a_case_say_so_too(
         "testbed from running"
     )
     assert TOO_BUSY not in said("show", folder.name, "b")
+    assert said("show", folder.name).count("PASS, host too busy") == 1
+    assert "PASS, host too busy" in said("show", folder.name, "a")
+    assert "host too busy" not in said("show", folder.name, "b")
 
 
 def test_the_line_with_which_a_case_ends_says_so() -> None:

@@ -320,6 +320,13 @@ def test_why_it_is_missed_on_a_machine_too_busy_to_tell_stands_with_the_case(
     assert "FAIL and not INVALID, busy as the host was: ndr: " in words
 
 
+def test_that_its_machine_was_too_busy_stands_behind_the_outcome_of_a_case(tmp_path: Path) -> None:
+    folder = store(tmp_path, RUN, ended(whole(1), flags=(Flag.TOO_BUSY,)))
+    assert [row[-1] for row in overview_of([folder]).results.texts] == ["PASS, host too busy"]
+    assert '<span class="outcome pass">PASS, host too busy</span>' in html_of(folder)
+    assert "64B: PASS, host too busy" in markdown_of(folder)
+
+
 def test_a_command_in_a_reason_is_code_and_no_text_between_backticks(tmp_path: Path) -> None:
     why = "nothing came through: `vsperf plan` shows the path"
     lines = ended(whole(1), outcome=Outcome.ERROR, reason=why, result=None, limit=None)

@@ -69,6 +69,10 @@ def ended(head: RunHeader, **changes: object) -> list[Line]:
             "With reservations: there is a warning: the rings are small.",
         ),
         (
+            {"warnings": ("the rings are small. Make them larger", "the link is slow")},
+            "With reservations: there are 2 warnings, the first: the rings are small.",
+        ),
+        (
             {"flags": (Flag.UNSTABLE,)},
             "With reservations: in each case there is a doubt: equal trials at one load disagreed: "
             "some passed, some failed.",

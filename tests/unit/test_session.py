@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +37,7 @@ from vsperf.host.workspace import LeftBehindError, nothing_left_of
 from vsperf.methods.estimate import Estimate
 from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished, CaseStarted, Event, Resumed, RunStarted
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import RunView, open_run
@@ -121,6 +123,15 @@ def test_each_case_is_announced_with_what_a_budget_leaves_it(
     first, *_ = (one for one in events if isinstance(one, CaseStarted))
     assert [one.seconds for one in within] == [0.5, 0.5, 0.5]
     assert (run.estimated_s, first.estimated_s) == (1.5, 0.5)
+
+
+def test_a_budget_that_all_trials_fit_in_cuts_none_however_long_it_takes_to_deploy() -> None:
+    """To deploy, to calibrate and to take down uses nothing of it, so it gives no larger share."""
+    long, short = Estimate(50, 110.0, beside_s=10.0), Estimate(10, 120.0, beside_s=100.0)
+    cases = [replace(one, estimate=own) for one, own in zip(planned(), (long, short), strict=False)]
+    assert engine.within(cases, 125 * NANOSECONDS) == (long, short)
+    half = engine.within(cases, 60 * NANOSECONDS)
+    assert [one.measuring_s for one in half] == pytest.approx([50, 10])
 
 
 def test_after_a_case_that_left_something_none_is_begun_and_the_run_stays_open(

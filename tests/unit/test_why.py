@@ -423,3 +423,19 @@ def test_unexplained_frames_of_another_trial_are_told() -> None:
     found = said(explain(case(passing(), lossy(), strange)), "nobody counted")
     assert found.verdict is UNKNOWN
     assert found.text.startswith("In trial 31 100,000 of 100,000 lost frames are unexplained: ")
+
+
+def test_more_drops_than_losses_in_one_trial_hide_no_unexplained_frames_of_another() -> None:
+    """A switch drops frames that are not of the test, too: nobody misses those."""
+    flagged = (Flag.UNEXPLAINED,)
+    others = lossy(flags=flagged, switch=switch(1, 1, 1, others=900_000))
+    assert others.unexplained_frames == -800_000
+    missing = lossy(flags=flagged, load_fps=2 * BOUND).model_copy(update={"index": 5})
+    found = said(explain(case(passing(), others, missing)), "nobody counted")
+    assert found.text == (
+        "In trial 5 100,000 of 100,000 lost frames are unexplained: they were sent, and no "
+        "counter has them."
+    )
+    again = missing.model_copy(update={"index": 6})
+    found = said(explain(case(passing(), others, missing, again)), "nobody counted")
+    assert found.text.endswith("no counter has them; so are some in 1 more trial.")

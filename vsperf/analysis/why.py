@@ -14,7 +14,7 @@ from fractions import Fraction
 from statistics import median
 
 from vsperf.analysis.collected import Digest
-from vsperf.quantities.human import End, human_count, human_fps, human_ns, human_share
+from vsperf.quantities.human import End, counted, human_count, human_fps, human_ns, human_share
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.meaning import LIMITED_BY
@@ -521,16 +521,18 @@ def _vnfs(case: Measured) -> Iterator[Sentence]:
 
 
 def _unexplained(case: Measured) -> Iterator[Sentence]:
-    """Say so where frames disappeared, in whichever trial that was most."""
-    found = [one for one in case.counted if Flag.UNEXPLAINED in one.flags]
-    worst = max(found, key=lambda one: abs(one.unexplained_frames or 0), default=None)
-    if worst is None or (worst.unexplained_frames or 0) <= 0:
+    """Say in which trial most frames disappeared; below 0 a switch dropped those of others."""
+    flagged = [one for one in case.counted if Flag.UNEXPLAINED in one.flags]
+    counts = [(one.unexplained_frames or 0, one) for one in flagged]
+    found = [(frames, one) for frames, one in counts if frames > 0]
+    if not found:
         return
-    more = f"; so are some in {len(found) - 1} more trials" if len(found) > 1 else ""
+    frames, worst = max(found, key=lambda each: each[0])
+    more = f"; so are some in {counted(len(found) - 1, 'more trial')}" if len(found) > 1 else ""
     yield Sentence(
         "frames that nobody counted",
         Verdict.UNKNOWN,
-        f"In trial {worst.index} {human_count(worst.unexplained_frames or 0)} of "
+        f"In trial {worst.index} {human_count(frames)} of "
         f"{human_count(worst.lost_frames)} lost frames are unexplained: they were sent, and no "
         f"counter has them{more}.",
     )

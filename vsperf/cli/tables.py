@@ -93,8 +93,8 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
     measured = [row for row in rows if row.record is not None]
     said = [Text(line, style="dim") for line in legend(rows, measured, simulated)]
     case = column_case(rows)
-    labels = {row.planned.label: str(case.cell(row)) for row in measured}
-    said += [Text(line, style="dim") for line in _partly(measured, labels, whole)]
+    names = {row.planned.key: str(case.cell(row)).strip() for row in measured}
+    said += [Text(line, style="dim") for line in _partly(measured, names, whole)]
     said += [Text(line, style="dim") for line in _assumed(measured, whole)]
     for row in measured:
         if row.record and row.record.reason and row.record.outcome is not Outcome.FAIL:
@@ -109,7 +109,7 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
     ]
     warned = _warnings(measured)
     for doubt in islice(warned, MOST_WARNINGS):
-        said.append(Text(f"! {doubt.text}{doubt.where(labels)}", "yellow"))
+        said.append(Text(f"! {doubt.text}{doubt.where(names)}", "yellow"))
     if (more := len(warned) - MOST_WARNINGS) > 0:
         said.append(Text(f"! and {more:,} more: `vsperf show … --json` has all", style="yellow"))
     if first := first_remedy(measured, (doubt.remedy for doubt in warned)):
@@ -121,14 +121,14 @@ def notes(rows: Sequence[CaseRow], simulated: bool, *, whole: bool = False) -> l
     return said
 
 
-def _partly(rows: Sequence[CaseRow], labels: Mapping[str, str], whole: bool) -> list[str]:
+def _partly(rows: Sequence[CaseRow], names: Mapping[str, str], whole: bool) -> list[str]:
     """Say of which answers not all trials at the lower bound passed; goals alike in one line."""
     told: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for goal, kept in row.partly.items():
-            told.setdefault((labels[row.planned.label].strip(), kept.text), []).append(goal)
+            told.setdefault((row.planned.key, kept.text), []).append(goal)
     lines = [
-        f"{case} {', '.join(goals)}: of the trials at its lower bound {text}"
+        f"{names[case]} {', '.join(goals)}: of the trials at its lower bound {text}"
         for (case, text), goals in told.items()
     ]
     if whole or len(lines) <= MOST_PARTLY:
@@ -182,7 +182,7 @@ def _warnings(rows: Sequence[CaseRow]) -> list[Doubt]:
             met[alike] += 1  # of one case, two with other numbers are two
             new = Doubt(text) if flag is None else Doubt(text, flag.gravity, flag.remedy)
             doubt = found.setdefault((alike, met[alike]), new)
-            (doubt.cases if doubt.text == text else doubt.likewise)[row.planned.label] = None
+            (doubt.cases if doubt.text == text else doubt.likewise)[row.planned.key] = None
     order = (Severity.INVALID, Severity.SUSPECT, None, Severity.NOTE)
     return sorted(found.values(), key=lambda doubt: order.index(doubt.gravity))
 

@@ -135,10 +135,11 @@ def run_cases(
 ) -> ExitCode:
     """Run the cases, append their records, and return the gravest exit code of the whole run.
 
-    Each case gets a share of the budget in proportion to its estimate; what it does not use is left
-    to those that follow. A case that went by a cap which a later one refutes is measured again
-    next: its answer is an abandoned attempt from the moment in which that is found. A case that
-    left something on the machine ends the run, open for a resumption: raises `LeftBehindError`.
+    Each case gets a share of the budget in proportion to the time of its trials; what it does not
+    use is left to those that follow. A case that went by a cap which a later one refutes is
+    measured again next: its answer is an abandoned attempt from the moment in which that is found.
+    A case that left something on the machine ends the run, open for a resumption: raises
+    `LeftBehindError`.
     """
     held = before or Before()
     records = {record.case: record for record in held.records}
@@ -276,9 +277,12 @@ def code_of_host(records: Iterable[CaseRecord], *, anyway: bool) -> ExitCode:
 
 
 def _share(budget_ns: int, left: Sequence[Planned]) -> int:
-    """Return what the first of the cases that are left may use."""
-    total = sum(item.estimate.seconds for item in left)
-    return int(budget_ns * left[0].estimate.seconds / total) if total else budget_ns
+    """Return what the first of the cases that are left may use.
+
+    It goes by their trials alone, as a budget does: what is beside them uses nothing of it.
+    """
+    total = sum(item.estimate.measuring_s for item in left)
+    return int(budget_ns * left[0].estimate.measuring_s / total) if total else budget_ns
 
 
 def within(planned: Sequence[Planned], budget_ns: int | None) -> tuple[Estimate, ...]:

@@ -20,7 +20,7 @@ from vsperf.analysis.answers import (
     share_text,
 )
 from vsperf.analysis.repeats import Series, series_of
-from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ
+from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ, outcome_text
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
     End,
@@ -247,7 +247,7 @@ def outcome_column() -> CaseColumn:
     """Say how a case ended, or how far it came."""
 
     def cell(row: CaseRow) -> Cell:
-        return Cell(outcome_text(row), row.record.outcome.value if row.record else "aside")
+        return Cell(case_outcome(row), row.record.outcome.value if row.record else "aside")
 
     return Column("outcome", of=cell)
 
@@ -274,11 +274,11 @@ def gigabits(bps: int) -> str:
     return f"{float(outward(Fraction(bps, 10**9), 3, End.LOWER)):.3f}"
 
 
-def outcome_text(row: CaseRow) -> str:
+def case_outcome(row: CaseRow) -> str:
     """Say how a case ended, or how far it came."""
     if row.record is None:
         return how_far(begun=row.view.attempt > 0, refuted=row.view.refuted)
-    return row.record.outcome.value
+    return outcome_text(row.record)
 
 
 # Tables of what does not fit into one line of a case: goals, figures, curves, repeats.

@@ -7,7 +7,6 @@ Rates and frames per second are per direction, as everywhere. Of what differs fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -15,7 +14,15 @@ from typing import Final
 from vsperf.analysis.summary import CaseRow
 from vsperf.analysis.why import Measured
 from vsperf.errors import StoreError
-from vsperf.output.export.columns import as_specified, joined, latency_columns, share, slug, unique
+from vsperf.output.export.columns import (
+    as_specified,
+    is_told,
+    joined,
+    latency_columns,
+    share,
+    slug,
+    unique,
+)
 from vsperf.output.table import Column, Kind, Moment, Value
 from vsperf.records.files.view import CaseView, RunView
 from vsperf.records.flags import Severity, worst
@@ -28,6 +35,7 @@ from vsperf.records.result import (
     PartialResult,
     RegimeResult,
     SearchResult,
+    View,
     heading,
 )
 from vsperf.records.run import CaseRecord
@@ -193,14 +201,11 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     ) -> CaseColumn:
         def found(row: CaseRow) -> Value:
             goal = next((one for one in row.goals if one.goal == name), None)
-            return of(goal) if goal is not None else None
+            if goal is None:
+                return None
+            return of(_without_rates(goal) if row.too_busy else goal)
 
         return Column(f"{slug(name)}_{suffix}", kind, found, meaning=f"{name}: {meaning}.")
-
-    def number(suffix: str, said: str) -> CaseColumn:
-        """Return a number from all the time; none where most of that was not clean."""
-        told = column(suffix, int, lambda goal: _used(goal, suffix), said)
-        return replace(told, of=lambda row: None if row.too_busy else told.of(row))
 
     yield column(
         "loss_ratio",
@@ -213,7 +218,7 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
         "upper_fps": "upper bound, per direction",
         "throughput_fps": "frames that arrived at the lower bound, per direction",
     }.items():
-        yield number(suffix, said)
+        yield column(suffix, int, partial(_used, name=suffix), said)
     yield column("limit", str, lambda goal: goal.limit.value, "what limited it")
     yield column("flags", str, lambda goal: joined(flag.value for flag in goal.flags), "doubts")
     yield column("clean_share", float, _clean_share, "share of the time that was clean")
@@ -234,7 +239,17 @@ def _goal(name: str, by_regime: bool, drawn: bool) -> Iterator[CaseColumn]:
     yield from _goal_over(column) if drawn else ()
 
 
-def _used(answer: GoalResult | PartialResult | Figure | None, name: str) -> Value:
+def _without_rates(goal: GoalResult) -> GoalResult:
+    """Return an answer of a machine that was too busy without what is from all the time.
+
+    What is from clean time stays: in that the machine kept nobody from running.
+    """
+    from_all = goal.draws is not None and goal.draws.view is View.ALL
+    untold = ["lower_fps", "upper_fps", "throughput_fps", *(["draws"] if from_all else [])]
+    return goal.model_copy(update=dict.fromkeys(untold))
+
+
+def _used(answer: GoalResult | PartialResult | None, name: str) -> Value:
     """Return a number of an answer; none of one that is not used: its flags say why, and JSON."""
     if answer is None or worst(answer.flags) is Severity.INVALID:
         return None
@@ -284,12 +299,16 @@ def _load(number: int) -> Iterator[CaseColumn]:
     def column(
         suffix: str, kind: Kind, of: Callable[[LoadResult], Value], meaning: str
     ) -> CaseColumn:
-        def found(case: CaseView) -> Value:
-            loads = case.result.loads if case.result else ()
-            told = number < len(loads) and (loads[number].believed or suffix in ("fps", "limit"))
-            return of(loads[number]) if told else None
+        def found(row: CaseRow) -> Value:
+            if number >= len(row.loads):
+                return None
+            load = row.loads[number]
+            doubted = not load.believed and suffix not in ("fps", "limit")
+            untold = row.too_busy and suffix in ("throughput_fps", "loss_ratio")
+            return None if doubted or untold else of(load)
 
-        return _seen(f"load_{number + 1}_{suffix}", kind, found, f"Load {number + 1}: {meaning}.")
+        name, said = f"load_{number + 1}_{suffix}", f"Load {number + 1}: {meaning}."
+        return Column(name, kind, found, meaning=said)
 
     yield column("fps", int, lambda load: load.load_fps, "what was offered, per direction")
     yield column(
@@ -317,20 +336,18 @@ def _figure(name: str, unit: str) -> Iterator[CaseColumn]:
         def found(row: CaseRow) -> Value:
             found = (one for one in row.figures if (one.name, one.unit.value) == (name, unit))
             figure = next(found, None)
-            return of(figure) if figure is not None else None
+            return of(figure) if figure is not None and is_told(row, figure) else None
 
         return Column(f"{slug(name)}{suffix}_{unit}", float, found, meaning=f"{part}{means}")
 
-    yield column("", lambda figure: _used(figure, "value"))
-    yield column("_lower", lambda figure: _used(figure, "lower"), "Lower bound: ")
-    yield column("_upper", lambda figure: _used(figure, "upper"), "Upper bound: ")
-    yield column("_deviation", _deviation, "Standard deviation: ")
-
-
-def _deviation(figure: Figure) -> Value:
-    if figure.spread is None or worst(figure.flags) is Severity.INVALID:
-        return None
-    return figure.spread.deviation
+    yield column("", lambda figure: figure.value)
+    yield column("_lower", lambda figure: figure.lower, "Lower bound: ")
+    yield column("_upper", lambda figure: figure.upper, "Upper bound: ")
+    yield column(
+        "_deviation",
+        lambda figure: figure.spread.deviation if figure.spread is not None else None,
+        "Standard deviation: ",
+    )
 
 
 def _latency() -> Iterator[CaseColumn]:

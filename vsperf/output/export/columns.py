@@ -12,13 +12,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from vsperf.analysis.summary import EXPORTED, CaseRow, Latency, latency_of
 from vsperf.output.table import Column, Kind, Value
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Severity, worst
+from vsperf.records.result import Figure
 from vsperf.records.trial import Trial
 
 T = TypeVar("T")
+CAME_THROUGH: Final = (Unit.FPS, Unit.BPS, Unit.PER_SECOND, Unit.RATIO)
+"""Units of rates, and of the shares of them that were kept or lost."""
 
 
 class TrialData:
@@ -41,6 +46,15 @@ def trials_of(case: CaseRow) -> Iterator[TrialData]:
     died = case.view.died
     for place, trial in enumerate(case.view.trials):
         yield TrialData(case, trial, stands=place >= died)
+
+
+def is_told(row: CaseRow, figure: Figure) -> bool:
+    """Whether a figure of a case is used; of one that is not its flags say why, and JSON has it.
+
+    How much more would have come through on a machine that was too busy nobody can tell.
+    """
+    untold = row.too_busy and figure.unit in CAME_THROUGH
+    return not untold and worst(figure.flags) is not Severity.INVALID
 
 
 def as_specified(of: Callable[[T], Value]) -> Callable[[T], Value]:

@@ -15,12 +15,11 @@ from typing import BinaryIO, ClassVar
 
 from vsperf.analysis.summary import CaseRow, Latency
 from vsperf.output.export.base import Format, Watch, all_cases
-from vsperf.output.export.columns import as_specified
+from vsperf.output.export.columns import as_specified, is_told
 from vsperf.output.export.csv_tables import CsvSheet
 from vsperf.output.table import Column, Kind, Value
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.files.view import RunView
-from vsperf.records.flags import Severity, worst
 from vsperf.records.run import Outcome
 from vsperf.records.trial import Purpose, Trial
 
@@ -89,7 +88,7 @@ class _Case:
     def figure(self, name: str) -> float | None:
         """Return a figure of the case by its name; None of one that is not used."""
         found = (one for one in self.row.figures if one.name == name)
-        usable = (one.value for one in found if worst(one.flags) is not Severity.INVALID)
+        usable = (one.value for one in found if is_told(self.row, one))
         return next(usable, None)
 
 

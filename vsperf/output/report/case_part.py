@@ -12,7 +12,7 @@ from vsperf.analysis.answers import missed_on_a_busy_host
 from vsperf.analysis.frame_paths import frame_paths
 from vsperf.analysis.noise import reached, silent_trials
 from vsperf.analysis.summary import CaseRow
-from vsperf.output.case_tables import curve_table, outcome_text
+from vsperf.output.case_tables import case_outcome, curve_table
 from vsperf.output.collected_tables import sights
 from vsperf.output.cpu_tables import CPU_MEANING, cpu_tables
 from vsperf.output.figures.published import published_table
@@ -390,7 +390,7 @@ class Teller:
             folded=self.folded,
             line=_line(numbers, result, doubts),
             title=str(asked.value("title") or case.testcase),
-            outcome=outcome_text(row),
+            outcome=case_outcome(row),
             reason=record.reason if record is not None else "",
             simulated=case.simulated,
             state=_state(run, row),

@@ -11,6 +11,7 @@ from vsperf import __version__
 from vsperf.analysis.summary import TOO_BUSY, CaseRow, first_remedy, too_busy
 from vsperf.output.case_tables import (
     CaseColumn,
+    case_outcome,
     column_case,
     effort_columns,
     first_figures,
@@ -20,7 +21,6 @@ from vsperf.output.case_tables import (
     legend,
     limit_lines,
     load_columns,
-    outcome_text,
     rate_columns,
     repeats_table,
     rests_on,
@@ -161,8 +161,8 @@ def trust_of(rows: Sequence[CaseRow], concerns: Sequence[Concern], *, simulated:
         said.append(f"in {_of(others, len(rows))} the number {least}")
     warned = [one for one in concerns if one.doubt.word == WARNING]
     if warned:
-        count = "a warning" if len(warned) == 1 else f"{len(warned)} warnings, the first"
-        said.append(f"there is {count}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
+        which = "is a warning" if len(warned) == 1 else f"are {len(warned)} warnings, the first"
+        said.append(f"there {which}: {_small(warned[0].doubt.title)}{_in(warned[0])}")
     if not said:
         return f"Yes: nothing speaks against them{_noted(concerns)}."
     first = "Partly" if lost else "With reservations"
@@ -508,7 +508,7 @@ def _results(gathered: Gathered, names: Mapping[str, str]) -> Table:
             Cell(first, link=anchor),
             *_of_run(run, names),
             *cells,
-            Cell(outcome_text(row), row.record.outcome.value if row.record else "open"),
+            Cell(case_outcome(row), row.record.outcome.value if row.record else "open"),
         )
         for anchor, run, row in found
         for first, *cells in (_cells(columns, row),)
