@@ -66,8 +66,8 @@ class CaseRun:
     rounds: list[Round] = field(default_factory=list)
     """Every round of turns, likewise."""
     outgrown: list[str] = field(default_factory=list)
-    """Says, where the answer ended at a cap that was too low, that the generator does more now: it is
-    to be replaced, as one that is refuted is."""
+    """Says, where the answer ended at a cap that was too low, that the generator does more now: it
+    is to be replaced, as one that is refuted is."""
     undone: list[VsperfError | OSError] = field(default_factory=list)
     """What went wrong while a deployment was taken down, once there was an answer: it takes nothing
     back of that. Nothing is deployed beside what is left, so the first says it all."""

@@ -285,7 +285,9 @@ class TestpmdGenerator(Unmeasured):
     kind = "testpmd"
     summary = "DPDK's testpmd: unpaced, unchecked frames, counted by ports"
     Spec = TestpmdGeneratorSpec
-    checks = (program_check("testpmd", "calibration", "dpdk-dev", names=("dpdk-testpmd", "testpmd")),)
+    checks = (
+        program_check("testpmd", "calibration", "dpdk-dev", names=("dpdk-testpmd", "testpmd")),
+    )
     wants = POLLING_SWITCH | {Want.CYCLE_COUNTER}
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
