@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -267,6 +268,13 @@ def test_where_the_time_ended_near_what_the_generator_can_do_nothing_is_missed(
     assert check.met is met
     told = "9.850 Mfps is 98.5% of what the generator does without a switch"
     assert (told in check.found) is (met is None)
+
+
+def test_a_criterion_that_the_time_left_open_names_a_load_that_failed_by_one_number() -> None:
+    lost = in_slots(4_528_285, NANOSECONDS, 4_000_000, 90, 0, own_loss=0)
+    cut_short = ndr(None, 4_528_285, Limit.BUDGET, Flag.OUT_OF_BUDGET)
+    (check,) = check_all(spec(AT_LEAST_5M), cut_short, [lost])
+    assert re.findall(r"[\d.]+ Mfps", check.found) == ["4.528 Mfps"] * 2
 
 
 def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:

@@ -299,7 +299,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     """Judge the interval of one deployment."""
     found = "no lower bound"
     if goal.lower_fps is None and goal.upper_fps is not None:
-        found = f"{found}, as {human_fps(goal.upper_fps, End.UPPER)} failed"
+        found = f"{found}, as {human_fps(goal.upper_fps)} failed"
     if goal.lower_fps is not None:
         reached = goal.lower_fps >= least
         found = _told(goal.lower_fps, least, Unit.FPS, End.LOWER, met=reached)

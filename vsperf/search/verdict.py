@@ -241,7 +241,7 @@ def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
     share = clean_share(in_clean_time(x, silent) for x in lossy_trials(rule, groups[upper]))
     if share is None or share >= LEAST:
         return None
-    return f"{_little(share, human_fps(upper, End.UPPER))}: {NOBODYS}"
+    return f"{_little(share, human_fps(upper))}: {NOBODYS}"
 
 
 def not_the_switchs(
@@ -407,8 +407,11 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
             said.append(f"above it {at} passed ({len(groups[highest])} of {len(groups[highest])})")
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
-        most = "most passed at" if 2 * some > made else "lower bound by time at"
-        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
+        # What is called a bound is rounded like one, and reads like the interval beside it.
+        load = f"most passed at {human_fps(bounds.lower)}"
+        if 2 * some <= made:
+            load = f"lower bound by time at {human_fps(bounds.lower, End.LOWER)}"
+        said.append(f"{load} ({some} of {made})")
     return "; ".join(said) or "no load was decided"
 
 
