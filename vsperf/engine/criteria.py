@@ -120,7 +120,6 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     asked = _number(expected.bound, figure.unit, spec)
     if figure.value is None:
         return _check_none(criterion, expected, figure, asked)
-    found = figure.text
     low = figure.value if figure.lower is None else figure.lower
     high = figure.value if figure.upper is None else figure.upper
     others = figure.limit in NOT_THE_SWITCH
@@ -137,13 +136,27 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
         asked_no_more = figure.limit is Limit.SETTING and figure.unit in RATES
         high = math.inf if others or asked_no_more else high
         met = True if low >= asked else False if high <= asked else None
-    if met is not None:
-        found = _text_of(figure, figure.value, asked, met=met)
-    if met is None and figure.limit is not None and (others or high == math.inf):
-        found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
-    elif met is None:
-        found = f"{found}{_interval(figure)}: the interval is too wide to tell"
+    if met is None or (met and _cut_short(figure)):
+        found = _left_open(figure, high, others=others)
+        return Check(criterion=criterion, met=None, found=found)
+    found = _text_of(figure, figure.value, asked, met=met)
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _cut_short(figure: Figure) -> bool:
+    """Whether the time ended before a search did: what held by then is no answer, as of a goal."""
+    return figure.limit is Limit.BUDGET and figure.lower is not None
+
+
+def _left_open(figure: Figure, high: float, *, others: bool) -> str:
+    """Say what was found of a figure that leaves a criterion open, and why it does."""
+    if figure.limit is not None and (others or high == math.inf):
+        return f"{figure.text}, limited by {figure.limit}: what the switch can do nobody can tell"
+    if _cut_short(figure) and figure.lower is not None:
+        lower = amount(figure.lower, figure.unit, End.LOWER)
+        upper = amount(high, figure.unit, End.UPPER)
+        return f"between {lower} and {upper}: the time ended too early to tell"
+    return f"{figure.text}{_interval(figure)}: the interval is too wide to tell"
 
 
 def _text_of(figure: Figure, value: float, asked: float, *, met: bool) -> str:
@@ -311,7 +324,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     if (goal.lower_fps or 0) >= least and not goal.cut_short:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
-        why = "the time ended" if goal.cut_short else "the interval is too wide"
+        why = "the time ended too early" if goal.cut_short else "the interval is too wide"
         upper = human_fps(goal.upper_fps, End.UPPER)
         between = found if goal.lower_fps is None else f"between {found} and {upper}"
         found = f"{between}: {why} to tell"
