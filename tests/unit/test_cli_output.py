@@ -223,6 +223,15 @@ class TestOfSeveralCases:
             lines = self.lines({**missed, "flags": flags})
             assert sum(told in line for line in lines) == count
 
+    def test_where_the_time_ended_it_is_said_that_what_failed_was_the_switchs_own(self) -> None:
+        check = Check(criterion="ndr ≥ 9Mfps (9.000 Mfps)", met=False, found="8.000 Mfps")
+        missed = {"outcome": Outcome.FAIL, "checks": (check,), "flags": (Flag.TOO_BUSY,)}
+        for limit, count in ((Limit.BUDGET, 1), (Limit.DUT, 0)):
+            found = goal_result().model_copy(update={"limit": limit})
+            lines = self.lines({**missed, "result": SearchResult(goals=(found,))})
+            own = f"{found.reason}; what was lost at 8.040 Mfps was the switch's own"
+            assert sum(own in line for line in lines) == count
+
     def test_where_numbers_stand_nothing_is_to_be_done(self) -> None:
         notes_alone = tuple(flag for flag in Flag if flag.severity is Severity.NOTE)
         lines = self.lines({"flags": notes_alone})

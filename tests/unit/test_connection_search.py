@@ -153,8 +153,8 @@ def test_a_limit_that_is_not_the_switch_says_what_makes_it_another(
 ) -> None:
     lossy = Device(rate=900).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
     answer = goal(500, 1_000, "connections", limit=limit, flags=flags)
-    found, reason = limit_of(answer, [(1_000, lossy)], str)
-    assert found is limit
+    found, reason, upper = limit_of(answer, [(1_000, lossy)], str)
+    assert (found, upper) == (limit, 1_000)
     assert reason.startswith("at 1000 100 of 1,000 connections failed")
     assert reason.endswith(said)
 
@@ -584,6 +584,79 @@ def test_a_criterion_can_be_about_clean_time_where_there_is_some() -> None:
     assert not [name for name in held().metrics() if name.endswith(parts)]
     quiet = {one.name for one in rate().play(Device(rate=10_000)).figures}
     assert not [name for name in quiet if name.endswith(parts)], "nobody knows of any"
+
+
+def failing_in_a_slot(**changes: Any) -> ConnectionTrial:
+    """Return a trial in which ten of 1,000 failed: all that were due in one slot of 10 ms."""
+    one = Device(rate=990).connect(ConnectionsAsked(rate_cps=1_000, connections=1_000))
+    assert one.counts is not None
+    away = changes.pop("away", ())
+    slots = ConnectionSlots(
+        width_ns=10_000_000,
+        launched=(10,) * SLOTS,
+        answered=(10,) * SLOTS,
+        completed=tuple(10 * (slot != AWAY_IN) for slot in range(SLOTS)),
+        established=(0,) * SLOTS,
+        away_ns=tuple(3_000_000 * (slot in away) for slot in range(SLOTS)),
+    )
+    counts = one.counts.model_copy(update={"slots": slots, **changes})
+    return one.model_copy(update={"counts": counts})
+
+
+ENDED = "the time ended before the search did; 500 held, 1000 did not"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"away": [AWAY_IN]}, "; in clean time none of these trials would have failed"),
+        ({"busy_ppm": 990_000}, "no time left there, so nobody can tell whose they are"),
+        ({"missed_frames": 10}, "; what the generator's own ports missed explains them"),
+    ],
+)
+def test_where_the_time_ended_a_load_bounds_a_device_that_nobody_else_can_have_failed_at(
+    changes: dict[str, Any], said: str
+) -> None:
+    answer = goal(500, 1_000, "connections", limit=Limit.BUDGET, flags=(Flag.OUT_OF_BUDGET,))
+    limit, reason, upper = limit_of(answer, [(1_000, failing_in_a_slot(**changes))], str)
+    assert (limit, upper) == (Limit.BUDGET, None if said else 1_000)
+    failed = "; at 1000 10 of 1,000 connections failed (1%): 10 no answer" if said else ""
+    assert reason.startswith(f"{ENDED}{failed}")
+    assert reason.endswith(said or ENDED)
+
+
+def test_where_the_time_ended_and_was_not_clean_both_is_said() -> None:
+    """That trials did not agree would be wrong: there was one at each load."""
+    ended = {"limit": Limit.UNKNOWN, "flags": (Flag.OUT_OF_BUDGET,)}
+    made = [(1_000, failing_in_a_slot(away=range(SLOTS)))]
+    _, reason, _ = limit_of(goal(500, 1_000, "connections", **ended), made, str)
+    assert reason.startswith(f"{ENDED}; at 1000 10 of 1,000 connections failed")
+    assert reason.endswith("; whose failures these are nobody can tell")
+    _, reason, _ = limit_of(goal(500, None, "connections", **ended), made, str)
+    assert reason == "the time ended before the search did; 500 held"
+
+
+@pytest.mark.parametrize(
+    ("busy_ppm", "least", "met", "said"),
+    [
+        (300_000, "20k", False, "8,000/s"),
+        (300_000, "5k", None, "between 8,000/s and 12,000/s: the time ended too early to tell"),
+        (990_000, "20k", None, "≥ 8,000/s, limited by budget: what the switch can do nobody"),
+        (990_000, "5k", None, "≥ 8,000/s, limited by budget: what the switch can do nobody"),
+    ],
+)
+def test_where_the_time_ended_a_rate_is_never_met_and_missed_by_the_devices_failures_alone(
+    busy_ppm: int, least: str, met: bool | None, said: str
+) -> None:
+    """As a goal of frames is."""
+    device = Device(rate=10_000, busy_ppm=busy_ppm, budget=Budget(7 * NANOSECONDS))
+    result = rate().play(device)
+    wanted = Expectation.model_validate({"metric": "connection_rate", "min": least})
+    asked = case_of("mlr").model_copy(update={"search": rate(), "expect": (wanted,)})
+    (check,) = check_all(asked, result, ())
+    assert check.met is met
+    assert check.found.startswith(said)
 
 
 NEAR, FAR = (200, 210), (1_000, 1_050)

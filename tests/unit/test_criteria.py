@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -250,6 +251,30 @@ def test_where_the_time_ended_a_loss_that_may_be_the_machines_misses_nothing(
     assert check.found.startswith("no lower bound, as 1.000 Mfps failed")
     assert ("only 0% of the time was clean" in check.found) is bool(away)
     assert outcome_of(cut_short, checks)[0] is (Outcome.INVALID if away else Outcome.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("upper", "cap_fps", "met"),
+    [(9_850_000, 10_000_000, None), (9_400_000, 10_000_000, False), (9_850_000, None, False)],
+)
+def test_where_the_time_ended_near_what_the_generator_can_do_nothing_is_missed(
+    upper: int, cap_fps: int | None, met: bool | None
+) -> None:
+    """As it is where the search ends there, and says that nobody can tell the two apart."""
+    lost = trial(upper, NANOSECONDS, [way(upper, lost=7)])
+    cut_short = ndr(9_000_000, upper, Limit.BUDGET, Flag.OUT_OF_BUDGET)
+    wanted = spec({"metric": "ndr", "min": "9.9Mfps"})
+    (check,) = check_all(wanted, cut_short, [lost], cap_fps)
+    assert check.met is met
+    told = "9.850 Mfps is 98.5% of what the generator does without a switch"
+    assert (told in check.found) is (met is None)
+
+
+def test_a_criterion_that_the_time_left_open_names_a_load_that_failed_by_one_number() -> None:
+    lost = in_slots(4_528_285, NANOSECONDS, 4_000_000, 90, 0, own_loss=0)
+    cut_short = ndr(None, 4_528_285, Limit.BUDGET, Flag.OUT_OF_BUDGET)
+    (check,) = check_all(spec(AT_LEAST_5M), cut_short, [lost])
+    assert re.findall(r"[\d.]+ Mfps", check.found) == ["4.528 Mfps"] * 2
 
 
 def test_no_lower_bound_is_an_answer_and_not_a_doubt() -> None:

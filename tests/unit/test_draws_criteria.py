@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from record_samples import goal as answered
 from search_models import case_of, lossy
+from slot_samples import in_slots
 from test_draws import draw
 from test_paired_runs import vsperf
 
@@ -19,7 +20,7 @@ from vsperf.analysis.difference import scatter_of
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import believed_draws, check_all
 from vsperf.errors import ExitCode
-from vsperf.quantities.units import Ratio
+from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag
@@ -131,6 +132,32 @@ def test_a_regime_is_held_against_the_same_of_the_baseline() -> None:
 def test_where_the_baseline_is_of_one_deployment_the_scatter_is_that_of_the_case() -> None:
     assert against(goal(LOW), "5Mfps").met is False
     assert against(goal(LOW, HIGH, LOW), "5Mfps").met is True
+
+
+MAIN = {"baseline": "main", "drop": "3%"}
+
+
+@pytest.mark.parametrize(
+    ("tells", "asked"),
+    [
+        (1, {"min": "5Mfps"}),
+        (2, {**MAIN, "held_to": Bound("5Mfps"), "apart": Ratio.parse("1%")}),
+    ],
+)
+def test_where_deployments_do_not_decide_it_is_asked_whose_loss_ended_the_time_of_the_first(
+    tells: int, asked: dict[str, Any]
+) -> None:
+    """Fewer than two of them tell, or the baseline has nothing that they could be held against."""
+    lost = in_slots(LOW[1], NANOSECONDS, LOW[0], 90, 0, own_loss=0)
+    other = draw(2, *LOW, limit=Limit.DUT if tells > 1 else None)
+    draws = Draws(asked=2, view=View.CLEAN, made=(draw(1, *LOW), other))
+    expected = Expectation.model_validate({"metric": "ndr", **asked})
+    case = case_of("mlr").model_copy(update={"expect": (expected,)})
+    found = answered(*LOW, draws=draws, limit=Limit.BUDGET, flags=(Flag.OUT_OF_BUDGET,))
+    result = SearchResult(goals=(found,))
+    (check,) = check_all(case, result, [lost])
+    assert check.met is None
+    assert "of the time was clean" in check.found
 
 
 def run(folder: Path, *more: str, held: bool = False) -> Result:

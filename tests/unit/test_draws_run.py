@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from vsperf.errors import ComponentError
 from vsperf.quantities.units import FrameSize
 from vsperf.records.files.folders import resolve, run_folders
 from vsperf.records.flags import Flag
-from vsperf.records.result import Draws
-from vsperf.records.trial import Purpose
+from vsperf.records.result import Draws, GoalResult, Limit
+from vsperf.records.trial import Purpose, Trial
+from vsperf.search import draws as search_draws
+from vsperf.search.verdict import Question, answer
 from vsperf.simulation.restless import Restless, RestlessHost
 from vsperf.simulation.switch import Offer, SwitchModel
 
@@ -252,6 +255,26 @@ def test_a_time_that_ends_leaves_what_deployments_there_are(tmp_path: Path) -> N
     record = known(stored(tmp_path).record)
     assert any("of 20 deployments were asked" in one for one in record.warnings)
     assert 1 < len(drawn(tmp_path).made) < 20
+
+
+def test_a_time_that_ends_in_doubt_leaves_them_as_well_and_none_is_deployed_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the time was not clean either, it is not what limits the answer on the last one."""
+
+    def in_doubt(question: Question, trials: Sequence[Trial]) -> GoalResult:
+        found = answer(question, trials)
+        ended = found.limit is Limit.BUDGET
+        return found.model_copy(update={"limit": Limit.UNKNOWN}) if ended else found
+
+    monkeypatch.setattr(search_draws, "answer", in_doubt)
+    done = run(tmp_path, "--budget", "60s", draws=20)
+    assert done.exit_code == 0, done.output
+    made = drawn(tmp_path).made
+    last = {drawn(tmp_path, goal).made[-1].limit for goal in ("ndr", "pdr")}
+    assert Limit.UNKNOWN in last
+    told = f"{len(made)} of 20 deployments were asked: the time would not suffice"
+    assert told in known(stored(tmp_path).record).warnings
 
 
 def test_more_deployments_are_expected_to_take_longer(tmp_path: Path) -> None:

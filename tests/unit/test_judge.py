@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from conftest import REPOSITORY
 from exchanges import cpu, exchange, use
 from export_samples import case as planned_case
 from export_samples import exported, run_of
-from record_samples import SECOND_NS, case_record, case_start, goal_result
+from record_samples import SECOND_NS, case_record, case_start, goal, goal_result
 from record_samples import trial as trial_of_distances
 from report_pages import markdown_of, overview_of
 from search_models import trial
@@ -25,6 +26,7 @@ from vsperf.cli.commands.show import print_run
 from vsperf.cli.main import run_cli
 from vsperf.cli.progress import case_line
 from vsperf.config.case import Case
+from vsperf.config.expect import Expectation
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
 from vsperf.config.traffic import TrialPolicy
@@ -38,9 +40,9 @@ from vsperf.plugins import Plugins
 from vsperf.progress import CaseFinished
 from vsperf.records.files.view import open_run
 from vsperf.records.flags import Flag, Severity
-from vsperf.records.host import Conditions
-from vsperf.records.result import SearchResult
-from vsperf.records.run import CaseRecord
+from vsperf.records.host import Calibration, Conditions
+from vsperf.records.result import Limit, SearchResult
+from vsperf.records.run import CaseRecord, Outcome
 from vsperf.records.switch import (
     NicCounters,
     PmdCounters,
@@ -409,6 +411,21 @@ def test_what_of_its_time_was_clean_stands_in_the_record_of_a_case(
     one = made(0).model_copy(update={"slots": None}) if gaps is None else made(gaps)
     result = SearchResult(goals=(goal_result(),))
     assert close_case(case, around, result, [one], Conditions(), ()).clean_share == share
+
+
+def test_the_cap_of_the_generator_is_held_against_the_load_at_which_the_time_ended() -> None:
+    asked = Request(("phy2phy_tput",), testbed="local", sets=("traffic.frame_size=64B",))
+    (case,) = load(asked, Library.find({}, REPOSITORY), Plugins.load().specs()).cases
+    wanted = Expectation.model_validate({"metric": "ndr", "min": "9.9Mfps"})
+    case = replace(case, spec=case.spec.model_copy(update={"expect": (wanted,)}))
+    around: Any = SimpleNamespace(shared_cpu=False)
+    failed, flags = trial(9_850_000, SECOND_NS, [lane(9_850_000, lost=7)]), (Flag.OUT_OF_BUDGET,)
+    answer = goal(9_000_000, 9_850_000, limit=Limit.BUDGET, flags=flags)
+    for cap_fps, outcome in ((10_000_000, Outcome.INVALID), (14_000_000, Outcome.FAIL)):
+        cap = Calibration(frame_size=64, cap_fps=cap_fps, method="", measured_at="", cpus=(1, 2))
+        found = Conditions(calibration=cap)
+        record = close_case(case, around, SearchResult(goals=(answer,)), [failed], found, ())
+        assert record.outcome is outcome
 
 
 @pytest.mark.parametrize(("clients", "share"), [(0.8, "4/5"), (0.5, "1/2"), (0.19, "19/100")])

@@ -18,7 +18,9 @@ from test_reread_figures import changed
 from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.connection_soak import ConnectionSoak
 from vsperf.methods.reconnect import Reconnect
+from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.result import Limit, SearchResult
+from vsperf.search.base import Budget
 
 DEVICES: dict[str, dict[str, Any]] = {
     "a device": {"rate": 12_345, "room": 54_321},
@@ -100,6 +102,21 @@ def test_what_is_another_is_told(change: dict[str, Any], said: str) -> None:
     device = Device(rate=12_345)
     changed = with_first(played(rate(), device), **change)
     assert said in "; ".join(differing(rate(), device, changed))
+
+
+@pytest.mark.parametrize("busy_ppm", [300_000, 990_000])
+def test_where_the_time_ended_a_load_is_an_upper_bound_if_nobody_else_can_have_failed_there(
+    busy_ppm: int,
+) -> None:
+    for method in (rate(), packets(), goodput()):
+        budget = Budget(9 * NANOSECONDS)
+        device = Device(rate=12_345, requests=50_000, busy_ppm=busy_ppm, budget=budget)
+        result = played(method, device)
+        answer = result.figures[0]
+        assert (answer.limit, answer.upper is None) == (Limit.BUDGET, busy_ppm > 950_000)
+        none_wrong(differing(method, device, result))
+        changed = with_first(result, upper=1 if answer.upper is None else None)
+        assert "upper bound printed" in "; ".join(differing(method, device, changed))
 
 
 @pytest.mark.parametrize("number", range(len(EVERY)))

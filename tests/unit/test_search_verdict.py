@@ -289,6 +289,16 @@ def test_a_load_at_which_most_trials_failed_is_not_called_undisputed(
     assert found == f"{said} 1.000 Mfps ({passed} of {made})"
 
 
+def test_a_load_that_is_called_a_bound_reads_like_the_interval_beside_it() -> None:
+    failing = trial(4_528_985, ONE, [way(4_528_985, lost=7)])
+    bounds = Bounds(4_528_985, None, inverted=False)
+    for trials, said in (
+        ([failing, lossy(4_528_985, 1)], "lower bound by time at 4.528 Mfps (1 of 2)"),
+        ([lossy(4_528_985, 1)], "most passed at 4.529 Mfps (1 of 1)"),
+    ):
+        assert known_of(_question(), {4_528_985: trials}, bounds) == said
+
+
 def test_a_goal_that_was_reached_in_time_is_not_blamed_on_the_budget() -> None:
     trials = [lossy(999_500, 1), trial(10**6, ONE, [way(10**6, lost=7)])]
     found = _answer(trials, replace(_question(), complete=False))
@@ -322,6 +332,12 @@ def test_short_time_that_was_not_clean_either_bounds_nothing(late: bool) -> None
     )
     assert found.flags == (Flag.OUT_OF_BUDGET,)
     assert found.cut_short
+
+
+def test_a_load_that_failed_in_time_that_was_not_clean_is_rounded_as_any_load_of_a_trial() -> None:
+    failing = in_slots(4_528_285, ONE, LINE_RATE, gaps=90, lost_in_gaps=7, own_loss=0)
+    found = _answer([lossy(1000, 1), failing], replace(_question(), complete=False))
+    assert found.reason.startswith("at 4.528 Mfps only 0% of the time was clean: ")
 
 
 def test_short_time_that_was_clean_is_cut_short_and_nothing_else() -> None:

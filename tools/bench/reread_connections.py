@@ -58,6 +58,8 @@ IN_CLEAN_TIME = "_clean"
 """Behind the name of an answer: that from clean time alone."""
 OF_PARTS = (IN_CLEAN_TIME, "_near", "_far")
 """Likewise, with those while CPUs were near each other, and far."""
+SATURATED_PPM = 950_000
+"""From this share of its time on, a generator may be what is too slow."""
 HALVED = 4
 """Parts from which on the second half of a soak has two of its own."""
 
@@ -74,12 +76,12 @@ def answers_of_connections(
     whole = [one for one in result.figures if not one.name.endswith(OF_PARTS)]
     parts = [one for one in result.figures if one.value is not None and one not in whole]
     printed, told = [*whole, *parts], {one.name for one in parts}
-    own = own_figures(search, made)
+    answer = next((one for one in printed if one.name == ANSWERS[str(search["kind"])]), None)
+    own = own_figures(search, made, answer)
     own = {name: one for name, one in own.items() if name in told or not name.endswith(OF_PARTS)}
     yield from figures_differ(printed, own)
     yield from curves_differ(result.curves, own_curves(search, made))
     yield "accounts", tuple(text for one in every for text in accounts_differ(one))
-    answer = next((one for one in printed if one.name == ANSWERS[str(search["kind"])]), None)
     if answer is not None and search["kind"] in LOADS:
         yield f"{answer.name} limit", tuple(limit_differs(answer))
 
@@ -137,8 +139,10 @@ def since_check(trials: Iterable[ConnectionTrial]) -> list[ConnectionTrial]:
     return found
 
 
-def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) -> dict[str, Own]:
-    """Return what each figure is."""
+def own_figures(
+    search: Mapping[str, Any], trials: Sequence[ConnectionTrial], answer: Figure | None
+) -> dict[str, Own]:
+    """Return what each figure is; the answer that is printed says whether the time ended."""
     kind, protocol = str(search["kind"]), str(search.get("protocol", "tcp"))
     if kind == "reconnect":
         return dict(figures_of_events(trials))
@@ -152,6 +156,8 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
     there = by_load[lower] if lower is not None else []
     if not any(fails(one, allowed, own=True) for one in by_load.get(lowest or 0, ())):
         lowest = None  # the generator was short of it: it is none of a device
+    if answer is not None and bounds_nothing(kind, by_load.get(lowest or 0, ()), answer):
+        lowest = None
     value = lower
     if kind == "cc" and lower is not None:
         held = [most for one in there if (most := client_of(one).most_established) is not None]
@@ -187,6 +193,24 @@ def own_figures(search: Mapping[str, Any], trials: Sequence[ConnectionTrial]) ->
         AGAIN[protocol]: Own(repeated(there)),
         **arrived,
     }
+
+
+def bounds_nothing(kind: str, there: Iterable[ConnectionTrial], answer: Figure) -> bool:
+    """Whether the time ended at a load at which failures may be somebody else's.
+
+    So it is where the generator had no time left. Where it was kept from running, or missed what
+    came back, the search says whether that explains them; nothing else is a reason.
+    """
+    lossy = [one for one in there if failed_of(one)]
+    if answer.limit is not Limit.BUDGET or not lossy:
+        return False
+    own = [one.counts.asking or one.counts for one in lossy if one.counts is not None]
+    if all(one.busy_ppm >= SATURATED_PPM for one in own):
+        return True
+    slots = [one.counts.slots for one in lossy if one.counts is not None]
+    still = kind != "cc" and any(any(one.away_ns) for one in slots if one is not None)
+    missed = any(one.counts is not None and one.counts.missed_frames for one in lossy)
+    return answer.upper is None and (still or missed)
 
 
 def opening(protocol: str) -> tuple[str, ...]:

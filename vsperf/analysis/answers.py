@@ -129,14 +129,23 @@ def _became(load: LoadResult) -> str:
 def missed_on_a_busy_host(row: CaseRow) -> str | None:
     """Say why a case is FAIL, and not INVALID, though its host was too busy; None elsewhere.
 
-    A goal is missed by loss that is the switch's own, and its reason says which that was.
+    A goal is missed by loss that is the switch's own, and its reason says which that was. Where the
+    time ended it says that, and the loss is that at the load that failed.
     """
     record = row.record
     if record is None or record.outcome is not Outcome.FAIL or not row.too_busy:
         return None
     missed = {check.criterion.split()[0] for check in record.checks if check.met is False}
-    told = [f"{goal.goal}: {goal.reason}" for goal in row.goals if goal.goal in missed]
+    told = [f"{goal.goal}: {goal.reason}{_own(goal)}" for goal in row.goals if goal.goal in missed]
     return f"FAIL and not INVALID, busy as the host was: {'; '.join(told)}" if told else None
+
+
+def _own(goal: GoalResult) -> str:
+    """Say which loss was the switch's own where the time ended: by another none is missed."""
+    several = goal.draws is not None and goal.draws.lower_fps is not None
+    if goal.upper_fps is None or several or not goal.cut_short:
+        return ""
+    return f"; what was lost at {human_fps(goal.upper_fps)} was the switch's own"
 
 
 def reasons(row: CaseRow) -> list[str]:

@@ -45,7 +45,9 @@ def close_case(
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
     result = result.model_copy(update={"round_trips_ns": _round_trips(result, trials)})
-    checks = check_all(case.spec, result, trials)
+    calibrated = conditions.calibration
+    cap_fps = None if calibrated is None else calibrated.cap_fps
+    checks = check_all(case.spec, result, trials, cap_fps)
     outcome, reason = outcome_of(result, checks)
     flags = sorted_flags(
         {

@@ -55,14 +55,20 @@ RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)
 """Of which more is better."""
 
 
-def check_all(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> tuple[Check, ...]:
-    """Judge every criterion of the case."""
+def check_all(
+    spec: CaseSpec, result: SearchResult, trials: Iterable[Trial], cap_fps: int | None = None
+) -> tuple[Check, ...]:
+    """Judge every criterion of the case; `cap_fps` is the generator's, where it was measured."""
     made = tuple(trials)
-    return tuple(_check(expected, spec, result, made) for expected in spec.expect)
+    return tuple(_check(expected, spec, result, made, cap_fps) for expected in spec.expect)
 
 
 def _check(
-    expected: Expectation, spec: CaseSpec, result: SearchResult, trials: tuple[Trial, ...]
+    expected: Expectation,
+    spec: CaseSpec,
+    result: SearchResult,
+    trials: tuple[Trial, ...],
+    cap_fps: int | None,
 ) -> Check:
     if expected.max_loss is not None:
         return _check_loss(expected, result)
@@ -73,13 +79,21 @@ def _check(
         return _check_figure(expected, spec, figure)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
     check = _check_goal(expected, spec, goal, result.round_trips_ns)
-    if goal is None or check.met is not False or not goal.cut_short or goal.draws:
+    if goal is None or check.met is not False or not goal.cut_short:
         return check
     # Had there been more time, the search itself would have said whose loss it was.
-    elsewhere = not_the_switchs(goal, trials)
-    if elsewhere is None:
+    elsewhere = not_the_switchs(goal, trials, cap_fps)
+    if elsewhere is None or _by_draws(expected, goal):
         return check
-    return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
+    return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere[1]}"})
+
+
+def _by_draws(expected: Expectation, goal: GoalResult) -> bool:
+    """Whether a criterion goes by several deployments, of which each answer has its own limit."""
+    if goal.draws is None or goal.draws.lower_fps is None:
+        return False
+    name = names_of_draws(goal.goal)[goal.draws.view]
+    return expected.baseline is None or name in expected.held_by
 
 
 def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
@@ -106,7 +120,6 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
     asked = _number(expected.bound, figure.unit, spec)
     if figure.value is None:
         return _check_none(criterion, expected, figure, asked)
-    found = figure.text
     low = figure.value if figure.lower is None else figure.lower
     high = figure.value if figure.upper is None else figure.upper
     others = figure.limit in NOT_THE_SWITCH
@@ -123,13 +136,27 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
         asked_no_more = figure.limit is Limit.SETTING and figure.unit in RATES
         high = math.inf if others or asked_no_more else high
         met = True if low >= asked else False if high <= asked else None
-    if met is not None:
-        found = _text_of(figure, figure.value, asked, met=met)
-    if met is None and figure.limit is not None and (others or high == math.inf):
-        found = f"{found}, limited by {figure.limit}: what the switch can do nobody can tell"
-    elif met is None:
-        found = f"{found}{_interval(figure)}: the interval is too wide to tell"
+    if met is None or (met and _cut_short(figure)):
+        found = _left_open(figure, high, others=others)
+        return Check(criterion=criterion, met=None, found=found)
+    found = _text_of(figure, figure.value, asked, met=met)
     return Check(criterion=criterion, met=met, found=found)
+
+
+def _cut_short(figure: Figure) -> bool:
+    """Whether the time ended before a search did: what held by then is no answer, as of a goal."""
+    return figure.limit is Limit.BUDGET and figure.lower is not None
+
+
+def _left_open(figure: Figure, high: float, *, others: bool) -> str:
+    """Say what was found of a figure that leaves a criterion open, and why it does."""
+    if figure.limit is not None and (others or high == math.inf):
+        return f"{figure.text}, limited by {figure.limit}: what the switch can do nobody can tell"
+    if _cut_short(figure) and figure.lower is not None:
+        lower = amount(figure.lower, figure.unit, End.LOWER)
+        upper = amount(high, figure.unit, End.UPPER)
+        return f"between {lower} and {upper}: the time ended too early to tell"
+    return f"{figure.text}{_interval(figure)}: the interval is too wide to tell"
 
 
 def _text_of(figure: Figure, value: float, asked: float, *, met: bool) -> str:
@@ -285,7 +312,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     """Judge the interval of one deployment."""
     found = "no lower bound"
     if goal.lower_fps is None and goal.upper_fps is not None:
-        found = f"{found}, as {human_fps(goal.upper_fps, End.UPPER)} failed"
+        found = f"{found}, as {human_fps(goal.upper_fps)} failed"
     if goal.lower_fps is not None:
         reached = goal.lower_fps >= least
         found = _told(goal.lower_fps, least, Unit.FPS, End.LOWER, met=reached)
@@ -297,7 +324,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     if (goal.lower_fps or 0) >= least and not goal.cut_short:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
-        why = "the time ended" if goal.cut_short else "the interval is too wide"
+        why = "the time ended too early" if goal.cut_short else "the interval is too wide"
         upper = human_fps(goal.upper_fps, End.UPPER)
         between = found if goal.lower_fps is None else f"between {found} and {upper}"
         found = f"{between}: {why} to tell"

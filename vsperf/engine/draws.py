@@ -20,7 +20,7 @@ from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.base import method_of
 from vsperf.progress import DeploymentKept
 from vsperf.records.host import Calibration
-from vsperf.records.result import Limit, SearchResult
+from vsperf.records.result import SearchResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 
@@ -62,14 +62,15 @@ def ask_again(
     for number in range(2, wanted + 1):
         if run.undone:
             return result, (_ended(number, wanted, BESIDE),)
+        refused = run.budget.refused
         try:
             result = _on_another(run, result, first, loads, known, number)
         except (ComponentError, InvalidTrialError, LeftBehindError) as error:
             if isinstance(error, LeftBehindError):
                 run.undone.append(error)
             return result, (_ended(number, wanted, error.with_why),)
-        last = [one.draws.made[-1] for one in result.goals if one.draws is not None]
-        if any(one.limit is Limit.BUDGET for one in last) and number < wanted:
+        # Of an answer that is in doubt, or of none, its limit does not say that the time ended.
+        if run.budget.refused > refused and number < wanted:
             return result, (_ended(number + 1, wanted, "the time would not suffice"),)
     return result, ()
 

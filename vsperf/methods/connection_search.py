@@ -283,14 +283,14 @@ class ConnectionSearch(ConnectionMethod):
     ) -> Iterator[Figure]:
         """Yield the figure that matters most, and what else the interval stands for."""
         there = at_load(made, goal.lower_fps)
-        limit, reason = limit_of(goal, made, self._said)
+        limit, reason, upper = limit_of(goal, made, self._said, of_time=self.of_time)
         held = None if goal.lower_fps is None else self.found_at(goal.lower_fps, there)
         yield Figure(
             name=self.answer,
             unit=self.unit,
             value=held,
             lower=held,  # of a load some of which may fail, more was offered than came about
-            upper=self.stands_for(goal.upper_fps, there),
+            upper=self.stands_for(upper, there),
             at=self.conditions(),
             limit=limit,
             reason=reason,
@@ -312,7 +312,7 @@ class ConnectionSearch(ConnectionMethod):
         parts += [(f"_{there.regime}", apart(there), there) for there in goal.regimes]
         for suffix, when, part in parts:
             same = part.model_dump(include={"lower_fps", "upper_fps", "limit", "flags"})
-            limit, _ = limit_of(goal.model_copy(update=same), made, self._said)
+            limit, *_ = limit_of(goal.model_copy(update=same), made, self._said)
             answered = part.limit not in (None, Limit.UNKNOWN)
             why = known(part, self._said)
             if not answered:

@@ -23,6 +23,7 @@ from vsperf.records.histogram import merged_percentiles_ns
 from vsperf.records.result import GoalResult, Limit, PartialResult, RegimeResult, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
+from vsperf.search.verdict import not_the_switchs
 
 SATURATED_PPM = 950_000
 """From this share of its time on, a generator that has something to do may be what is too slow."""
@@ -31,23 +32,51 @@ AWAY = 0.1
 
 
 def limit_of(
-    goal: GoalResult, made: Sequence[tuple[int, ConnectionTrial]], said: Callable[[int], str]
-) -> tuple[Limit, str]:
-    """Return what kept an answer from being higher, in the words of connections."""
+    goal: GoalResult,
+    made: Sequence[tuple[int, ConnectionTrial]],
+    said: Callable[[int], str],
+    *,
+    of_time: bool = True,
+) -> tuple[Limit, str, int | None]:
+    """Return what kept an answer from being higher, in the words of connections, and what failed.
+
+    Where the time ended, a load that failed for what may be somebody else bounds nothing: had there
+    been more time, the search itself would have said whose failures these are. `of_time` says
+    whether a part of a trial's time tells what its load is.
+    """
     limit, lower, upper = goal.limit, goal.lower_fps, goal.upper_fps
     if limit is Limit.SETTING and lower is not None:
-        return limit, f"the highest that may be offered, {said(lower)}, held"
-    if limit is Limit.BUDGET:
-        return limit, f"the time ended before the interval was narrow enough{known(goal, said)}"
+        return limit, f"the highest that may be offered, {said(lower)}, held", upper
     if limit is Limit.GENERATOR and upper is None:
-        return _not_begun(made, lower, said)
+        limit, reason = _not_begun(made, lower, said)
+        return limit, reason, upper
+    ended = f"the time ended before the search did{known(goal, said)}" if goal.cut_short else ""
     lossy = [one for one in at_load(made, upper) if one.failed]
     if upper is None or not lossy:
-        return limit, f"trials do not agree{known(goal, said)}"
+        return limit, ended or f"trials do not agree{known(goal, said)}", upper
+    if limit is Limit.BUDGET:
+        loads = [one.as_load(load, of_time=of_time) for load, one in made]
+        others = not_the_switchs(goal, loads)
+        goal = goal if others is None else goal.model_copy(update={"limit": others[0]})
+    reason, whose = _failures(lossy, said(upper)) + _doubted(goal, said), goal.limit
+    if limit is Limit.BUDGET and whose is Limit.GENERATOR:
+        reason += "; what the generator's own ports missed explains them"
+    if whose in (Limit.DUT, Limit.BUDGET) and min(one.busy_ppm for one in lossy) >= SATURATED_PPM:
+        whose = Limit.GENERATOR
+        reason += "; the generator had no time left there, so nobody can tell whose they are"
+    if limit is not Limit.BUDGET:
+        return whose, f"{ended}; {reason}" if ended else reason, upper
+    if whose is Limit.BUDGET:
+        return limit, ended, upper
+    return limit, f"{ended}; {reason}", None
+
+
+def _failures(lossy: Sequence[ConnectionTrial], load: str) -> str:
+    """Say what failed at a load, in the mildest of its trials, and why."""
     mildest = min(lossy, key=lambda one: one.failed_ratio or 0)
     assert mildest.accounts is not None  # it has some that failed
     reason = (
-        f"at {said(upper)} {mildest.failed:,} of {mildest.accounts.launched:,} {mildest.noun} "
+        f"at {load} {mildest.failed:,} of {mildest.accounts.launched:,} {mildest.noun} "
         f"failed ({human_share(float(mildest.failed_ratio or 0))}): {mildest.causes_text}"
     )
     asking = mildest.counts.asking if mildest.counts else None
@@ -55,14 +84,7 @@ def limit_of(
         reason += f"; {human_count(asking.repeated)} {mildest.pieces} were lost, and sent again"
     dropped = mildest.switch.drops if mildest.switch is not None else {}
     told = [f"{count:,} {why}" for why, count in dropped.items() if count]
-    reason += f"; the switch counted {', '.join(told)}" if told else ""
-    reason += _doubted(goal, said)
-    busy = [one.busy_ppm for one in lossy]
-    if limit is Limit.DUT and min(busy, default=0) >= SATURATED_PPM:
-        return Limit.GENERATOR, (
-            f"{reason}; the generator had no time left there, so nobody can tell whose they are"
-        )
-    return limit, reason
+    return reason + (f"; the switch counted {', '.join(told)}" if told else "")
 
 
 def _doubted(goal: GoalResult, said: Callable[[int], str]) -> str:

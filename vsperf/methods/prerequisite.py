@@ -147,7 +147,7 @@ class WithThroughput(WithinRange):
         return replace(loads, reference=given)
 
     def reference(self, bench: Bench) -> Reference:
-        """Return the throughput, looked for if need be; 0 where no load passed."""
+        """Return the throughput, looked for if need be; 0 where it has no lower bound."""
         if bench.loads.reference is not None:
             return Reference(bench.loads.reference, None)
         probe = probe_on(bench)
@@ -246,5 +246,5 @@ def why_not(reference: Reference) -> str | None:
     if worst(goal.flags) is Severity.INVALID or goal.limit in UNBELIEVED:
         return f"the throughput is not known: {goal.reason}"
     if not reference.fps:
-        return "there is no throughput to refer to: no load passed without loss"
+        return "there is no throughput to refer to: no lower bound"
     return None

@@ -15,7 +15,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.connections import PORTS_EACH
 from vsperf.config.method import Contradiction
 from vsperf.methods.connection_search import ConnectionSearch, Tails
-from vsperf.methods.connections import Bytes, ConnectionsAsked, Count, due_in
+from vsperf.methods.connections import Bytes, ConnectionsAsked, Count, due_in, limit_of
 from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, FrameSize, LinkSpeed
@@ -119,6 +119,7 @@ class RequestMethod(ConnectionSearch):
         """Yield the answer, and the requests that it was found by, which have the same limit."""
         answer, *others = super().answers(goal, made)
         yield from (answer, *others)
+        *_, upper = limit_of(goal, made, self._said)
         late = (
             f"{self.failed} or fewer of which were not"
             if self.failed.value
@@ -129,7 +130,7 @@ class RequestMethod(ConnectionSearch):
             unit=Unit.PER_SECOND,
             value=goal.lower_fps,
             lower=goal.lower_fps,
-            upper=goal.upper_fps,
+            upper=upper,
             limit=answer.limit,
             reason=f"requests that were due in a second, {late} answered at once",
         )

@@ -43,10 +43,13 @@ class Budget:
     limit_ns: int | None = None
     """None for no limit."""
     spent_ns: int = 0
+    refused: int = 0
+    """How often more was asked for than was left."""
 
     def require(self, needed_ns: int) -> None:
         """Raise `BudgetExhausted` unless `needed_ns` more fit in."""
         if self.limit_ns is not None and self.spent_ns + needed_ns > self.limit_ns:
+            self.refused += 1
             raise BudgetExhausted
 
     def spend(self, used_ns: int) -> None:

@@ -241,24 +241,28 @@ def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
     share = clean_share(in_clean_time(x, silent) for x in lossy_trials(rule, groups[upper]))
     if share is None or share >= LEAST:
         return None
-    return f"{_little(share, human_fps(upper, End.UPPER))}: {NOBODYS}"
+    return f"{_little(share, human_fps(upper))}: {NOBODYS}"
 
 
-def not_the_switchs(goal: GoalResult, trials: Sequence[Trial]) -> str | None:
-    """Return why the loss at an upper bound is not surely the switch's, if it is not.
+def not_the_switchs(
+    goal: GoalResult, trials: Sequence[Trial], cap_fps: int | None = None
+) -> tuple[Limit, str] | None:
+    """Return whose the loss at an upper bound may be, and why, if it is not surely the switch's.
 
-    Where the time ended, that is the limit, and whose loss it was stands nowhere.
+    Where the time ended, that is the limit, and whose loss it was stands nowhere. The answer could
+    still have been any load below the one that failed, so that one is held against the generator's
+    cap.
     """
     loss_ratio, upper = Fraction(goal.loss_ratio), goal.upper_fps
     counted = [one for one in trials if one.valid and one.purpose in COUNTED]
     own = [x for x in counted if x.load_fps == upper and failed_in_switch(x, loss_ratio)]
     if upper is None or not own:
         return None
-    where = human_fps(upper, End.UPPER)
-    if (stalls := told_by_stalls(own, loss_ratio, counted, where)) is not None:
-        return stalls[1]
-    behind = lost_by_the_generator(own, where) or counted_by_nobody(own, where)
-    return behind or lost_in_vnfs(own)
+    near = _near_the_generator(upper, cap_fps)
+    if (others := _lost_by_others(own, loss_ratio, counted, near)) is not None:
+        return others
+    in_vnfs = lost_in_vnfs(own)
+    return None if in_vnfs is None else (Limit.VNF, in_vnfs)
 
 
 def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tuple[Limit, str]:
@@ -266,15 +270,9 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     rule = question.rule
     own = [trial for trial in groups[upper] if failed_in_switch(trial, rule.loss_ratio)]
     trials = [trial for group in groups.values() for trial in group]
-    where = human_fps(upper)
-    if (stalls := told_by_stalls(own, rule.loss_ratio, trials, where)) is not None:
-        return stalls
-    if (behind := lost_by_the_generator(own, where)) is not None:
-        return Limit.GENERATOR, behind
-    if (near := _near_the_generator(question.loads, bounds)) is not None:
-        return Limit.GENERATOR, near
-    if (nobody := counted_by_nobody(own, where)) is not None:
-        return Limit.UNCOUNTED, nobody
+    near = _near_the_generator(bounds.lower, question.loads.generator_cap)
+    if (others := _lost_by_others(own, rule.loss_ratio, trials, near)) is not None:
+        return others
     in_vnfs = lost_in_vnfs(own)
     limit, who = question.loads.blamed if in_vnfs is None else (Limit.VNF, "the VNFs")
     reason = _lost(rule, groups[upper], at_minimum=bounds.lower is None, who=who)
@@ -283,6 +281,24 @@ def _lossy(question: Question, groups: Groups, bounds: Bounds, upper: int) -> tu
     if question.unverified:
         reason += "; the time ended before that load could be tried again"
     return limit, reason
+
+
+def _lost_by_others(
+    own: Sequence[Trial], loss_ratio: Fraction, trials: Sequence[Trial], near: str | None
+) -> tuple[Limit, str] | None:
+    """Return who but the switch and the VNFs may have lost what failed at one load, if anybody.
+
+    `near` says that the generator's cap is too near to tell.
+    """
+    where = human_fps(own[0].load_fps)
+    if (stalls := told_by_stalls(own, loss_ratio, trials, where)) is not None:
+        return stalls
+    if (behind := lost_by_the_generator(own, where)) is not None:
+        return Limit.GENERATOR, behind
+    if near is not None:
+        return Limit.GENERATOR, near
+    nobody = counted_by_nobody(own, where)
+    return None if nobody is None else (Limit.UNCOUNTED, nobody)
 
 
 def _contradiction(question: Question, groups: Groups, bounds: Bounds, upper: int) -> str | None:
@@ -358,13 +374,12 @@ def _missing(trial: Trial) -> int:
     return sum(way.offered_frames - way.good_frames for way in trial.directions)
 
 
-def _near_the_generator(loads: Loads, bounds: Bounds) -> str | None:
-    """Say so if the result is too close to what the generator does without a switch."""
-    cap, lower = loads.generator_cap, bounds.lower
-    if cap is None or lower is None or lower < cap * NEAR:
+def _near_the_generator(load: int | None, cap: int | None) -> str | None:
+    """Say so if a load is too close to what the generator does without a switch."""
+    if cap is None or load is None or load < cap * NEAR:
         return None
     return (
-        f"{human_fps(lower)} is {percent(Fraction(lower, cap), End.LOWER)} of what the "
+        f"{human_fps(load)} is {percent(Fraction(load, cap), End.LOWER)} of what the "
         f"generator does without a switch ({human_fps(cap)}); above {percent(NEAR)} nobody can "
         "tell the two apart"
     )
@@ -392,8 +407,11 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
             said.append(f"above it {at} passed ({len(groups[highest])} of {len(groups[highest])})")
     if bounds.lower is not None:
         some, made = passed(bounds.lower)
-        most = "most passed at" if 2 * some > made else "lower bound by time at"
-        said.append(f"{most} {human_fps(bounds.lower)} ({some} of {made})")
+        # What is called a bound is rounded like one, and reads like the interval beside it.
+        load = f"most passed at {human_fps(bounds.lower)}"
+        if 2 * some <= made:
+            load = f"lower bound by time at {human_fps(bounds.lower, End.LOWER)}"
+        said.append(f"{load} ({some} of {made})")
     return "; ".join(said) or "no load was decided"
 
 
