@@ -250,7 +250,7 @@ def _why_unchecked(seen: Sequence[_Seen]) -> str:
 
 def _why_no_rate(done: Sequence[CaseView]) -> str:
     if any(case.result is not None and case.result.goals for case in done):
-        return "no load passed without loss"
+        return "there is no lower bound"
     return "the method searches none"
 
 

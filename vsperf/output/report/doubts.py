@@ -13,6 +13,7 @@ from itertools import islice
 from vsperf.analysis.summary import CaseRow
 from vsperf.output.case_tables import LEVEL_MARKS, MOST_WARNINGS
 from vsperf.output.report.page import Concern, Criterion, Doubt, Standing
+from vsperf.quantities.human import counted
 from vsperf.records.flags import Flag, Severity
 from vsperf.records.meaning import LEVELS, LIMITED_BY, LIMITS, OUTCOMES, SEVERITIES, STANDARDS
 from vsperf.records.result import Compliance, Level, Limit
@@ -45,7 +46,7 @@ def _warned(record: CaseRecord) -> Iterator[Doubt]:
     for text in islice(every, MOST_WARNINGS):
         yield Doubt(4, WARNING, _begin(text), text)
     if (more := len(every) - MOST_WARNINGS) > 0:
-        yield Doubt(4, WARNING, f"{more:,} more warnings", "An export as JSON has all of them.")
+        yield Doubt(4, WARNING, counted(more, "more warning"), "An export as JSON has all of them.")
 
 
 def _begin(text: str) -> str:
