@@ -343,8 +343,8 @@ def test_a_command_that_would_be_broken_has_a_line_of_its_own() -> None:
     command = "apt-get install --no-install-recommends dpdk-dev"
     judged = [Judged("vswitch", "testpmd", (command,)), Judged("vnf", "process", (command,))]
     names = "not:   vswitch testpmd, vnf process:"
-    assert ending(judged, 81)[1] == f"{names} {command}"
-    assert ending(judged, 80)[1] == f"{names}\n       {command}"
+    assert ending(judged, 85)[1] == f"{names} {command}"
+    assert ending(judged, 84)[1] == f"{names}\n       {command}"
 
 
 def test_at_80_columns_lines_are_broken_between_words_and_indented() -> None:

@@ -91,7 +91,7 @@ def complete_subject(
     "  vsperf show phy2phy_tput --testbed sim   # each value, and where it is from\n"
     "  vsperf show latest                       # the last run\n"
     "  vsperf show latest 64B                   # one of its cases\n"
-    "  vsperf show latest 64B --all             # with every trial, and all that was counted\n"
+    "  vsperf show latest 64B --all             # with all that each trial counted\n"
     "  vsperf show k7f3 --json\n"
     "  vsperf show latest 64B --why             # what was full\n"
     "  vsperf show latest 64B --seconds > soak.csv   # of a soak, killed or not\n"
