@@ -76,12 +76,14 @@ def test_a_sample_does_not_say_whose_machine_it_was_made_on(
     system = header["environment"]["system"]
     system |= {"kernel": "6.1.0-ours", "kernel_build": "made by us", "kernel_command_line": ""}
     system["kernel_command_line"] = "isolcpus=2,3 root=/dev/ours quiet"
+    header["environment"]["system"]["hostname"] = f"{Path.home()}/.cache/vsperf/kvm.json"
     (here := tmp_path / "run").mkdir()
     (here / RECORDS).write_text("\n".join((json.dumps(header), *rest, "")))
     tool.keep("p2p", tool.weighed(here))
     with tool.unpacked(tmp_path / "p2p.jsonl.gz") as folder:
         told = (folder / RECORDS).read_text()
     assert "ours" not in told and "made by us" not in told
+    assert "~/.cache/vsperf/kvm.json" in told and f"{Path.home()}/" not in told
     found = json.loads(told.splitlines()[0])["environment"]["system"]
     assert (found["kernel"], found["kernel_command_line"]) == ("6.1.0", "isolcpus=2,3 quiet")
 

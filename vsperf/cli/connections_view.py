@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from vsperf.cli.progress import connections_line, marked
-from vsperf.cli.tables import print_table
+from vsperf.cli.tables import print_titled
 from vsperf.output.table import NOTHING, Column, Table
 from vsperf.quantities.human import human_count
 from vsperf.records.connections import UNANSWERED, UNFULFILLED, ConnectionTrial
@@ -48,8 +48,7 @@ def print_connections(out: Console, case: CaseView, *, every: bool) -> None:
     counted = (segments_table(last), switch_table(last)) if every else ()
     for table in (accounts_table(last), *asking, *counted):
         if table.rows:
-            out.print(table.title, style="bold")
-            print_table(out, table)
+            print_titled(out, table)
 
 
 def accounts_table(one: ConnectionTrial) -> Table:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from vsperf.cli.progress import exchange_line, marked
-from vsperf.cli.tables import print_table
+from vsperf.cli.tables import print_titled
 from vsperf.output.cpu_tables import COSTING, CPU_MEANING, cpu_tables
 from vsperf.output.datagram_tables import ACCOUNT_MEANING, account_data, account_table
 from vsperf.output.table import NOTHING, Column, Table
@@ -61,8 +61,7 @@ def print_exchanges(out: Console, case: CaseView, *, every: bool) -> None:
         out.print(marked(exchange_line(one), gone=place < case.died))
     made = made[case.died :] or made
     if (packets := packets_table(made)) is not None:
-        out.print(packets.title, style="bold")
-        print_table(out, packets)
+        print_titled(out, packets)
     last = next((one for one in reversed(made) if one.valid), made[-1])
     if last.valid and last.traffic != ECHO:  # whose clock is kept to, and whose answer is a time
         limit, why = limited(last)
@@ -79,10 +78,7 @@ def _print_detail(out: Console, last: Exchange) -> None:
         own.append((account, ACCOUNT_MEANING))
     own += [(sar_table(last), SAR_MEANING)] if last.device_use else []
     for table, meaning in (*own, *looked):
-        out.print(table.title, style="bold")
-        print_table(out, table)
-        if meaning:
-            out.print(meaning, style="dim")
+        print_titled(out, table, meaning)
 
 
 def instances_table(one: Exchange) -> Table:

@@ -272,6 +272,14 @@ def print_table(out: Console, table: Table, *, blocks: bool = False) -> None:
         out.print(part)
 
 
+def print_titled(out: Console, table: Table, meaning: str = "", *, blocks: bool = False) -> None:
+    """Print a table below its title, and what it means below that."""
+    out.print(table.title, style="bold")
+    print_table(out, table, blocks=blocks)
+    if meaning:
+        out.print(meaning, style="dim")
+
+
 def beside(table: Table, width: int) -> list[RichTable]:
     """Return the tables that it takes where there is so much room; none where that is not enough.
 

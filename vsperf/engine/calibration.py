@@ -98,8 +98,7 @@ class Calibrator:
         kept = _read(self.cache).get(key)
         known = None if kept is None else kept.found
         jitter = self.jitter(spec, plan, drivers, workspace)
-        distance_ns = jitter.round_trip_ns
-        if known is not None and not self.recalibrate and not _moved(known, distance_ns):
+        if known is not None and not self.recalibrate and not _moved(known, jitter.round_trip_ns):
             self._refute(_place(spec, plan), known)
             return known.model_copy(update={"cached": True})
         jitter = self.jitter(spec, plan, drivers, workspace, within_s=LOOKED_S)
@@ -118,7 +117,7 @@ class Calibrator:
                 "earlier runs found",
             )
         if found.round_trip_ns is None:
-            found = found.model_copy(update={"round_trip_ns": distance_ns})
+            found = found.model_copy(update={"round_trip_ns": jitter.round_trip_ns})
         self._keep(spec, plan, found, busy=_busy(jitter))
         return found
 

@@ -27,7 +27,7 @@ from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
 from vsperf.methods.turns import Compares
 from vsperf.quantities.human import End, human_fps, human_interval
-from vsperf.quantities.unit import Factor, Unit
+from vsperf.quantities.unit import RATES, Factor, Unit
 from vsperf.quantities.units import Count, LinkSpeed, MeasuredTime, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
@@ -50,9 +50,6 @@ from vsperf.search.verdict import not_the_switchs
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
 """Where these end a result, the switch may do better: that it is too slow does not follow."""
-
-RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)
-"""Of which more is better."""
 
 
 def check_all(

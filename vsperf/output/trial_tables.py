@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -97,9 +97,8 @@ def _dropped(switches: Sequence[SwitchCounters]) -> str:
     """Say by which counters, and how many."""
     found = Counter[str]()
     for one in switches:
-        for port in one.ports:
-            found.update({f"{port.link or port.name} {why}": n for why, n in port.drops.items()})
-        found.update(one.drops)
+        for name, count in _drops(one):
+            found[name] += count
     return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)
 
 
@@ -128,14 +127,15 @@ def _cells(trial: Trial, switch: SwitchCounters) -> list[str]:
 
 def drops_text(switch: SwitchCounters) -> str:
     """Name the drops that the switch counted, with where they happened."""
-    found = [
-        f"{count} {port.link or port.name} {reason}"
-        for port in switch.ports
-        for reason, count in port.drops.items()
-        if count
-    ]
-    found += [f"{count} {reason}" for reason, count in switch.drops.items() if count]
-    return ", ".join(found) or "0"
+    return ", ".join(f"{count} {name}" for name, count in _drops(switch) if count) or "0"
+
+
+def _drops(switch: SwitchCounters) -> Iterator[tuple[str, int]]:
+    """Yield each counter of drops, those of ports with where they happened."""
+    for port in switch.ports:
+        for reason, count in port.drops.items():
+            yield f"{port.link or port.name} {reason}", count
+    yield from switch.drops.items()
 
 
 def _cycles(switch: SwitchCounters) -> str:

@@ -73,3 +73,7 @@ class Unit(enum.StrEnum):
                 return Factor
             case _:
                 return MeasuredCount
+
+
+RATES = (Unit.FPS, Unit.BPS, Unit.PER_SECOND)
+"""Of which more is better."""

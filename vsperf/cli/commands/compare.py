@@ -13,7 +13,7 @@ from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
 from vsperf.cli.selection import QuantityType
 from vsperf.cli.stored import complete_baseline, complete_run, results_option
-from vsperf.cli.tables import console, print_label, print_table
+from vsperf.cli.tables import console, print_label, print_table, print_titled
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_data import comparison_data
@@ -29,6 +29,7 @@ from vsperf.output.compare_text import (
     notes,
     sides_table,
 )
+from vsperf.output.report.form import by_ending
 from vsperf.quantities.units import Ratio
 from vsperf.trust.named_files import written
 
@@ -37,6 +38,7 @@ LIMIT = 50
 FORMATS = ("table", "json", "md", "html")
 BY_ENDING = {".json": "json", ".md": "md", ".html": "html", ".htm": "html"}
 """The format of a file whose name ends like this."""
+TO_A_FILE = " html, md or json"
 WIDE = "the interval is too wide to tell whether it"
 BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
@@ -117,7 +119,7 @@ def command(
     for one switch of the latest run, or of another side; several runs of one side count as
     repeats. A change is shown where it is more than chance.
     """
-    form = "json" if as_json else wanted or _format_of(output)
+    form = _form(output, "json" if as_json else wanted)
     every = _sides(results, sides, baseline, by)
     if len(every) > MOST_SIDES:
         raise UsageError(
@@ -127,8 +129,6 @@ def command(
         )
     found = compare(every, anyway=anyway, latency=latency)
     asked = None if fail_above is None else float(fail_above)
-    if form == "table" and output is not None:
-        raise UsageError("a table is not written to a file", fix="add --format html, md or json")
     text = _text(found, form, only_changed, asked)
     if text is not None:
         _write(text, output)
@@ -137,18 +137,13 @@ def command(
     return _exit_code(found, fail_above, quiet=form != "table")
 
 
-def _format_of(output: Path | None) -> str:
-    """Return what is written to a file of that name; to none a table."""
+def _form(output: Path | None, asked: str | None) -> str:
+    """Return what is to be written: what is asked for, or what the file's name says, or a table."""
     if output is None:
-        return "table"
-    try:
-        return BY_ENDING[output.suffix.lower()]
-    except KeyError:
-        endings = ", ".join(BY_ENDING)
-        raise UsageError(
-            f"nobody can tell from its name what {output} is to be",
-            fix=f"let it end in one of {endings}, or add --format html, md or json",
-        ) from None
+        return asked or "table"
+    if asked == "table":
+        raise UsageError("a table is not written to a file", fix=f"add --format{TO_A_FILE}")
+    return asked or by_ending(output, BY_ENDING, "comparison", TO_A_FILE)
 
 
 def _sides(
@@ -224,8 +219,7 @@ def _print(found: Comparison, only_changed: bool, limit: int, asked: float | Non
     if found.generators:
         own = generators_table(found.generators)
         out.print()
-        out.print(own.title, style="bold")
-        print_table(out, own, blocks=True)
+        print_titled(out, own, blocks=True)
     for table in change_tables(found, only_changed=only_changed):
         out.print()
         out.print(table.title, style="bold")

@@ -25,7 +25,7 @@ from vsperf.cli.paired_view import compared_data, print_compared, rounds_data
 from vsperf.cli.progress import marked, round_line, trial_line
 from vsperf.cli.selection import complete_testcase, library, load, overrides_cases
 from vsperf.cli.stored import in_results, json_option, results_option, say_json, took_text
-from vsperf.cli.tables import console, print_label, print_summary, print_table
+from vsperf.cli.tables import console, print_label, print_summary, print_table, print_titled
 from vsperf.cli.terminal import fitting
 from vsperf.cli.why_view import show_why
 from vsperf.config.case import MADE
@@ -378,7 +378,7 @@ def _print_case(run: RunView, row: CaseRow, *, every: bool) -> None:
         out.print(line)
     standing = case.trials[case.died :]
     if (whole := whole_account(standing)) is not None:
-        _print_titled(out, whole)
+        print_titled(out, whole)
     if every:
         _print_every(out, case, standing[:MOST_TRIALS])
     elif not case.rounds:
@@ -422,11 +422,6 @@ def _print_every(out: Console, case: CaseView, trials: Sequence[Trial]) -> None:
     _print_collected(out, case)
 
 
-def _print_titled(out: Console, table: Table) -> None:
-    out.print(table.title, style="bold")
-    print_table(out, table)
-
-
 def _lines_of(case: CaseView, trials: Sequence[Trial], died: int) -> Iterator[str]:
     """Yield a line for each trial, or round; the first ones may not count."""
     for place, trial in enumerate(trials):
@@ -459,9 +454,7 @@ def _print_work(out: Console, trials: Sequence[Trial]) -> None:
         (threads_table(trials), THREADS_MEANING),
     ):
         if table is not None:
-            _print_titled(out, table)
-            if meaning:
-                out.print(meaning, style="dim")
+            print_titled(out, table, meaning)
 
 
 def _print_chain(out: Console, trials: Sequence[Trial], topology: Topology) -> None:

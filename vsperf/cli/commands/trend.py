@@ -12,7 +12,7 @@ from vsperf.analysis.trend import Trend, trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option, say_json
-from vsperf.cli.tables import console, print_label, print_table
+from vsperf.cli.tables import console, print_label, print_titled
 from vsperf.errors import ExitCode
 from vsperf.output.trend_text import (
     changes,
@@ -111,8 +111,7 @@ def _print_overview(out: Console, found: Sequence[Trend]) -> None:
     table = overview_table(found)
     changed = sum(any(not step.cut for step in trend.steps) for trend in found)
     out.print(f"{changed} of {len(found)} numbers changed")
-    out.print(table.title, style="bold")
-    print_table(out, table)
+    print_titled(out, table)
     for line in of_changes(found):
         out.print(f"! {line}")
     first = next((trend for trend in found if trend.steps), found[0])
@@ -122,8 +121,7 @@ def _print_overview(out: Console, found: Sequence[Trend]) -> None:
 def _print_runs(out: Console, trend: Trend, limit: int) -> None:
     """Print what each run found, and where that changed."""
     table = trend_table(trend, limit)
-    out.print(table.title, style="bold")
-    print_table(out, table)
+    print_titled(out, table)
     if len(trend.points) > limit:
         before = counted(len(trend.points) - limit, "run")
         out.print(f"and {before} before; --limit shows more")

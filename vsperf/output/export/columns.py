@@ -16,13 +16,13 @@ from typing import Final, TypeVar
 
 from vsperf.analysis.summary import EXPORTED, CaseRow, Latency, latency_of
 from vsperf.output.table import Column, Kind, Value
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.unit import RATES, Unit
 from vsperf.records.flags import Severity, worst
 from vsperf.records.result import Figure
 from vsperf.records.trial import Trial
 
 T = TypeVar("T")
-CAME_THROUGH: Final = (Unit.FPS, Unit.BPS, Unit.PER_SECOND, Unit.RATIO)
+CAME_THROUGH: Final = (*RATES, Unit.RATIO)
 """Units of rates, and of the shares of them that were kept or lost."""
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from vsperf.errors import UsageError
+
+F = TypeVar("F")
 
 
 class Form(enum.StrEnum):
@@ -27,12 +31,17 @@ ENDINGS = {
 
 def form_of(target: Path | None, asked: str | None) -> Form:
     """Return the format that was asked for, or that the name of the file says."""
-    named = ENDINGS.get(target.suffix.lower()) if target is not None else None
     if asked is not None:
         return Form(asked)
-    if target is not None and named is None:
+    return Form.HTML if target is None else by_ending(target, ENDINGS, "report")
+
+
+def by_ending(target: Path, endings: Mapping[str, F], what: str, formats: str = "") -> F:
+    """Return what a file is to be, as its name ends; `formats` are named to whoever has to ask."""
+    try:
+        return endings[target.suffix.lower()]
+    except KeyError:
         raise UsageError(
-            f"the name {target.name} does not say what the report is to be",
-            fix=f"end it with one of {', '.join(ENDINGS)}, or add --format",
-        )
-    return named or Form.HTML
+            f"the name {target.name} does not say what the {what} is to be",
+            fix=f"end it with one of {', '.join(endings)}, or add --format{formats}",
+        ) from None
