@@ -183,6 +183,18 @@ def test_both_are_held_against_each_other_in_one_run(place: Place) -> None:
     assert "dperf" in compared.out
 
 
+def test_where_there_is_no_switch_each_client_reaches_the_server_by_their_memory(
+    place: Place,
+) -> None:
+    alone = f"--set=generator={{kind: dperf, path: {dperf_program()}}}"
+    ended = place.until_decided("run", "http_one_core_cps", alone, *BRIEF)
+    assert ended.code in {ExitCode.OK, ExitCode.INVALID_RESULT}, ended.said
+    (case,) = place.records().cases()
+    made = [one.client for one in case.connections if one.client is not None]
+    assert len(made) > 1
+    assert all(client.launched == client.completed for client in made)
+
+
 def test_what_a_killed_run_left_is_cleaned_up_and_no_page_is_lost(place: Place) -> None:
     alone = f"--set=generator={{kind: dperf, path: {dperf_program()}}}"
     run = place.start("run", "nat_cps", alone, "--set=search.duration=20s")

@@ -52,7 +52,7 @@ from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.doctor.finding import Host, Status
 from vsperf.host.pages_apart import mounted
 from vsperf.methods.connections import ConnectionsAsked
-from vsperf.records.run import Endpoint, Placement
+from vsperf.records.run import Endpoint, Placeholder, Placement
 
 ASKED = ConnectionsAsked(rate_cps=1000, connections=5000, request_bytes=100, response_bytes=1024)
 TAPS = tuple(
@@ -323,11 +323,16 @@ def test_a_port_that_the_switch_calls_has_the_address_of_its_end_and_a_socket() 
 
 
 def test_where_there_is_no_switch_its_processes_have_both_ends_of_one_memory() -> None:
+    """The server, which is there in all trials, listens: the client of each trial calls it."""
     case = dperf_case("none")
     joined = NoSwitch().plan(case, PLACEMENT).endpoints
     client, server = processes_of(case, joined, PLACEMENT)
-    assert client.port.device.startswith("net_memif0,role=server,id=0,")
-    assert server.port.device.startswith("net_memif1,role=client,id=0,")
+    assert client.port.device.startswith("net_memif0,role=client,id=0,")
+    assert server.port.device.startswith("net_memif1,role=server,id=0,")
+    assert (client.listens_at, server.listens_at) == (
+        None,
+        f"{Placeholder.RUN}/none.sock",
+    )
     assert DperfGenerator().plan(case, joined, PLACEMENT)
 
 

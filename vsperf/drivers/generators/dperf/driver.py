@@ -321,11 +321,9 @@ class DperfSession:
         }
 
     def hold(self) -> None:
-        for number, process in enumerate((self.server, self.client)):
+        for process in (self.server, self.client):
             self._write(process, holding_file(process))
-            self._begin(process, awaited=number > 0)
-        first = self.running[0]  # it was begun, and not waited for
-        self._served(first, first.begins)
+            self._begin(process)
 
     def _server(self, ends: ConnectionEnds, response_bytes: int) -> Running:
         """Return the server of these ends; it is another one where they are others."""
@@ -335,7 +333,7 @@ class DperfSession:
             self.serving, self.missed = None, 0
             memory = memory_mb(server_sockets(self.case))
             self._write(self.server, server_file(self.server, ends, response_bytes, memory))
-            self._begin(self.server, awaited=True)
+            self._begin(self.server)
             self.serving = (ends, response_bytes)
         return self.running[0]
 
@@ -347,8 +345,8 @@ class DperfSession:
             require_taken(self.program.path, process, self.workspace)
             self.taken.add(kind)
 
-    def _begin(self, process: Process, *, awaited: bool) -> None:
-        begun = running(self.program.path, process, self.workspace, awaited=awaited)
+    def _begin(self, process: Process) -> None:
+        begun = running(self.program.path, process, self.workspace)
         self.running.append(self.stack.enter_context(begun))
 
     def _require_open(self) -> None:

@@ -94,6 +94,8 @@ MEGABYTE = 1 << 20
 RING = 1024
 TAP_MAC = "fe"
 """The last byte of the MAC address of a tap; those of an end's link end otherwise."""
+LISTENS, CALLS = "role=server", "role=client"
+"""Of two ports that memory joins (memif)."""
 _PORT = -1
 """From the address of a device that routes to that of a port of dperf, which nobody speaks to."""
 
@@ -115,8 +117,10 @@ class Process:
 
     @property
     def listens_at(self) -> str | None:
-        """The socket that the switch calls, if it does."""
+        """The socket that the switch calls, or the process at the other port, if one does."""
         words = dict(word.partition("=")[::2] for word in self.port.device.split(","))
+        if words.get("role") == "server":
+            return words.get("socket")
         return words.get("path") if "server" in words else None
 
     def command(self, program: str) -> tuple[str, ...]:
@@ -138,11 +142,25 @@ def processes_of(
     ports = {
         endpoint.link: _port(endpoint, number, ends) for number, endpoint in enumerate(endpoints)
     }
+    joined = _called_anew(*(ports[end.link] for end in ends))
     client, server = (
-        Process(name, end, ports[end.link], cpus[min(number, len(cpus) - 1)], nodes[0])
-        for number, (name, end) in enumerate(zip((CLIENT, SERVER), ends, strict=True))
+        Process(name, end, port, cpus[min(number, len(cpus) - 1)], nodes[0])
+        for number, (name, end, port) in enumerate(zip((CLIENT, SERVER), ends, joined, strict=True))
     )
     return client, server
+
+
+def _called_anew(client: Port, server: Port) -> tuple[Port, Port]:
+    """Return both ports; of two that memory joins, that of the servers listens.
+
+    They are there in all trials, and each trial has a client anew, which can call them.
+    """
+    if LISTENS not in client.device.split(","):
+        return client, server
+    called = server.device.replace(CALLS, LISTENS)
+    return replace(client, device=client.device.replace(LISTENS, CALLS)), replace(
+        server, device=called
+    )
 
 
 def _port(endpoint: Endpoint, number: int, ends: Sequence[End]) -> Port:
