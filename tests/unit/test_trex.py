@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.generators.tgen.look import read
 from vsperf.drivers.generators.trex import server as conversation
 from vsperf.drivers.generators.trex import session as trial
-from vsperf.drivers.generators.trex.driver import TrexGenerator, connected
+from vsperf.drivers.generators.trex.driver import TrexGenerator, TrexSpec, connected
 from vsperf.drivers.generators.trex.session import TrexSession
 from vsperf.drivers.generators.trex.streams import (
     TrafficDirection,
@@ -36,6 +37,7 @@ from vsperf.drivers.generators.trex.streams import (
 )
 from vsperf.engine.judge import Asked, judge
 from vsperf.errors import ComponentError, NotReadyError, UsageError
+from vsperf.host.doctor.finding import Answer, Host, Status, ok
 from vsperf.records.flags import Flag
 from vsperf.records.histogram import summary
 from vsperf.records.run import Endpoint
@@ -279,7 +281,7 @@ def test_it_asks_and_is_answered_as_in_a_conversation_with_a_real_server(trex: T
 def test_a_server_is_not_started_without_a_place() -> None:
     case = trex_case({"server": "start"})
     device = tuple(
-        Endpoint(link=f"phy{number}", kind="vdev", address=f"net_memif{number}")
+        Endpoint(link=f"phy{number}", kind="vdev", address=f"net_af_packet{number}")
         for number in range(2)
     )
     with pytest.raises(UsageError, match="nobody says where TRex is installed"):
@@ -288,7 +290,12 @@ def test_a_server_is_not_started_without_a_place() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "address"),
-    [("vhost-user-client", "RUN/phy0.sock"), ("vdev", "net_ring0"), ("tap", "net/tap0")],
+    [
+        ("vhost-user-client", "RUN/phy0.sock"),
+        ("vdev", "net_ring0"),
+        ("vdev", "net_memif0,role=client"),
+        ("tap", "net/tap0"),
+    ],
 )
 def test_a_port_of_a_kind_that_it_does_not_take_is_refused_in_the_plan(
     kind: str, address: str
@@ -407,3 +414,21 @@ def test_flows_that_it_cannot_count_up_are_refused_in_the_plan() -> None:
     case = trex_case(SERVER, traffic={"vary": "mac", "flows": 100_000})
     with pytest.raises(UsageError, match="100k flows that differ by mac"):
         TrexGenerator().plan(case, ENDPOINTS, PLACEMENT)
+
+
+def asked_of(**settings: object) -> Answer:
+    (check,) = TrexGenerator.checks
+    return check.ask(Host(chosen=(TrexSpec.model_validate({"kind": "trex", **settings}),)))
+
+
+def test_whether_it_is_there_is_asked_of_the_folder_that_is_named(tmp_path: Path) -> None:
+    """A program of that name elsewhere is not what a run would start."""
+    assert asked_of().status is Status.ABSENT
+    absent = asked_of(install=str(tmp_path))
+    assert absent.status is Status.FAILURE and str(tmp_path) in absent.evidence
+    (tmp_path / "_t-rex-64").touch()
+    assert asked_of(install=str(tmp_path)).status is Status.OK
+
+
+def test_a_server_that_runs_needs_none_here() -> None:
+    assert asked_of(server="192.0.2.7") == ok("a server that runs, to be asked at 192.0.2.7:4501")

@@ -28,7 +28,7 @@ from vsperf.drivers.generators.trex.streams import check_flows, traffic_directio
 from vsperf.drivers.settings import reading
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import CpuNeed, Needs
-from vsperf.host.doctor.programs import program_check
+from vsperf.host.doctor.finding import Answer, Check, Group, Host, absent, missing, ok
 from vsperf.host.process import Managed, managed
 from vsperf.host.undo import ReleaseChassis, owner_name
 from vsperf.host.workspace import Workspace
@@ -92,8 +92,11 @@ OPTIONS = (
     "--no-scapy-server",
     "--no-ofed-check",
 )
-DRIVERS = ("net_af_packet", "net_memif")
-"""DPDK's drivers of devices without a NIC that TRex takes; it has no vhost-user."""
+PACKET_SOCKET, MEMIF = "net_af_packet", "net_memif"
+"""DPDK's driver of devices without a NIC that TRex takes, as it has no vhost-user; and one that it
+has, and cannot send to: most of its frames are in several pieces, which that marks as such in a
+slot of the ring, and does not unmark for one that is whole. Once the ring comes round, frames are
+joined to those behind them, and read again without end."""
 NUMBERED = "chassis"
 """Kind of an endpoint that is a port of a server that runs."""
 PREFIX = f"{Placeholder.NAME}-trex"
@@ -122,15 +125,17 @@ def devices_of(endpoints: tuple[Endpoint, ...]) -> tuple[Port, ...]:
     for endpoint in endpoints:
         if endpoint.kind != "vdev":
             raise _unreachable(endpoint.link, f"a {endpoint.kind} port")
-        if endpoint.address.rstrip().partition(",")[0].rstrip("0123456789") not in DRIVERS:
-            raise _unreachable(endpoint.link, endpoint.address.partition(",")[0])
+        name = endpoint.address.rstrip().partition(",")[0]
+        if (driver := name.rstrip("0123456789")) != PACKET_SOCKET:
+            raise _unreachable(endpoint.link, name, joins=driver == MEMIF)
     return tuple(device_port(endpoint.address) for endpoint in endpoints)
 
 
-def _unreachable(link: str, what: str) -> UsageError:
+def _unreachable(link: str, what: str, *, joins: bool = False) -> UsageError:
+    memif = ": with its driver of memif, frames are joined to others once a ring comes round"
     return UsageError(
         f"a TRex that vsperf starts cannot send to {link}, which is {what}",
-        why=f"of devices without a NIC it takes {' and '.join(DRIVERS)} only",
+        why=f"of devices without a NIC it takes {PACKET_SOCKET} only{memif if joins else ''}",
         fix="take a switch or ports that offer one, such as --vswitch ovs, or start TRex yourself "
         "and give its address: --set generator.server=192.0.2.7",
     )
@@ -232,6 +237,23 @@ def _listens(port: int) -> bool:
     return True
 
 
+def _ask(here: Host) -> Answer:
+    """Say where it is: elsewhere, or in the folder that is named."""
+    spec = here.settings(TrexSpec)
+    if spec is None or spec == TrexSpec(kind=NAME):
+        return absent(
+            "no folder of one is named; for testbeds that name it as their generator",
+            "unpack TRex, and name its folder: --generator trex --set generator.install=DIR",
+        )
+    if spec.install is None:
+        return ok(f"a server that runs, to be asked at {spec.server}:{spec.rpc_port}")
+    try:
+        require_program(folder := Path(spec.install))
+    except NotReadyError as error:
+        return missing(error.problems[0], wanted=True)
+    return ok(f"{folder / PROGRAM}")
+
+
 ROLE = "generator"
 ABILITIES = frozenset(
     {
@@ -252,15 +274,7 @@ class TrexGenerator(Unmeasured):
     kind = "trex"
     summary = "TRex: frames counted by streams, latency of a sampled one; TCP connections (ASTF)"
     Spec = TrexSpec
-    checks = (
-        program_check(
-            kind,
-            "testbeds that name it as their generator",
-            names=("t-rex-64",),
-            otherwise="unpack TRex, and name its folder: --generator trex "
-            "--set generator.install=DIR",
-        ),
-    )
+    checks = (Check(kind, Group.PROGRAMS, _ask),)
 
     def capabilities(self, case: CaseSpec) -> Capabilities:
         return Capabilities(ABILITIES, flows=1 << 24, clock=CLOCK)
