@@ -215,6 +215,9 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_finishes_it(vsperf: Shell) ->
         assert run["state"] == "interrupted"
         assert "ABORTED" in vsperf("results", "--outcome", "aborted").out
         assert f"vsperf run --resume {run['run']}" in vsperf("show", "latest").out
+        left = vsperf("run", "--resume", "latest", "--dry-run")
+        assert "2 cases of phy2phy_smoke on testbed sim" in left.out
+        assert vsperf("show", "latest", "--json").data == run, "it is planned, and not gone on with"
         finished = vsperf("run", "--resume", "latest", "--json")
         assert finished.code == ExitCode.OK
         assert finished.data["run"] == run["run"]

@@ -252,11 +252,12 @@ class TestOfSeveralCases:
         assert line == "RFC 2544: not compliant: trials of 1s; 1 more"
 
     def test_of_a_case_that_is_shown_as_a_whole_all_that_deviates_is_said(self) -> None:
+        """Doubts, which are told above, by their names."""
         doubt = f"{Flag.UNSTABLE.value}: {Flag.UNSTABLE.gist}"
         way = Compliance(
             standard=Standard.RFC2544, level=Level.NOT, deviations=("trials of 1s", doubt)
         )
-        for whole, said in ((True, doubt), (False, "1 more")):
+        for whole, said in ((True, f"doubts: {Flag.UNSTABLE.value}"), (False, "1 more")):
             lines = self.lines({"compliance": (way,)}, whole=whole)
             (line,) = (one for one in lines if one.startswith("RFC 2544"))
             assert line == f"RFC 2544: not compliant: trials of 1s; {said}"

@@ -85,6 +85,12 @@ def test_a_generator_at_its_cap_was_full_and_is_the_headline() -> None:
     assert "the generator" in headline(case(), found)
 
 
+def test_a_cap_is_told_with_the_distance_of_cpus_at_which_it_was_found() -> None:
+    """Where a hypervisor moved them since, it is not that of the trials."""
+    far = said(explain(case(conditions=cap(2_080_000, round_trip_ns=92))), "generator")
+    assert "without a switch while the CPUs were 92 ns apart (there and back) (" in far.text
+
+
 @pytest.mark.parametrize(
     "reason",
     [

@@ -17,9 +17,14 @@ BOUND, ABOVE = 1_000_000, 1_100_000
 SECOND_NS = 1_000_000_000
 
 
-def cap(fps: int) -> Conditions:
+def cap(fps: int, round_trip_ns: int | None = None) -> Conditions:
     calibration = Calibration(
-        frame_size=64, cap_fps=fps, method="mirror", measured_at="2026", cpus=(0, 1)
+        frame_size=64,
+        cap_fps=fps,
+        method="mirror",
+        measured_at="2026",
+        cpus=(0, 1),
+        round_trip_ns=round_trip_ns,
     )
     return Conditions(calibration=calibration)
 

@@ -264,18 +264,18 @@ def headline(case: Measured, sentences: Sequence[Sentence]) -> str:
 
 def _generator(case: Measured) -> Iterator[Sentence]:
     around, bound = case.record.conditions, case.bound_fps
-    cap = around.calibration.cap_fps if around is not None and around.calibration else None
-    if bound is None or cap is None or cap <= 0:
+    cap = around.calibration if around is not None else None
+    if bound is None or cap is None or cap.cap_fps <= 0:
         why = "there is no lower bound" if bound is None else "it was not calibrated on these ports"
         yield Sentence(
             "the generator", Verdict.UNKNOWN, f"Whether the generator was at its cap: {why}."
         )
         return
-    share = Fraction(bound, cap)
+    share = Fraction(bound, cap.cap_fps)
     short = _limited(case, Limit.GENERATOR) and share < FULL
     sent = (
-        f"The generator sent {human_fps(bound)} of the {human_fps(cap)} that it was "
-        f"seen to do without a switch ({human_share(share, End.LOWER)})"
+        f"The generator sent {human_fps(bound)} of the {human_fps(cap.cap_fps)} that it was "
+        f"seen to do without a switch{cap.where} ({human_share(share, End.LOWER)})"
     )
     yield Sentence(
         "the generator",

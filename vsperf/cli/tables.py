@@ -202,7 +202,7 @@ def _standing(rows: Sequence[CaseRow], whole: bool) -> Iterator[str]:
     """Say how the cases stand to each standard.
 
     In short there is a line for each level, with what first deviates in all of its cases; that a
-    doubt above is a deviation, too, is not said once more.
+    doubt above is a deviation, too, is not said once more. Of a whole case such doubts are named.
     """
     found: dict[tuple[Standard, Level], list[tuple[str, ...]]] = {}
     for item, labels in compliances(rows).items():
@@ -212,8 +212,12 @@ def _standing(rows: Sequence[CaseRow], whole: bool) -> Iterator[str]:
             "" if len(told) == len(rows) else f" in {len(told)} of {len(rows)} cases"
         )
         common = [one for one in told[0] if all(one in each for each in told)]
-        shown = common if whole else [one for one in common if not FLAGGED.match(one)][:1]
-        more = max(len(each) for each in told) - len(shown)
+        shown = [one for one in common if not FLAGGED.match(one)]
+        if not whole:
+            shown = shown[:1]
+        elif flags := [one.partition(":")[0] for one in common if FLAGGED.match(one)]:
+            shown.append(f"doubts: {', '.join(flags)}")
+        more = max(len(each) for each in told) - (len(common) if whole else len(shown))
         why = [
             *shown,
             *([f"{more} more" if shown else f"for {counted(more, 'reason')}"] if more else []),

@@ -126,15 +126,7 @@ def take_up(
     try:
         before = writer.before
         assert before is not None  # a resumed writer has read what was there
-        unfinished = before.unfinished()
-        if not unfinished and before.end is not None:
-            raise UsageError(
-                f"{before.run} is finished; there is nothing to resume",
-                fix=f"`vsperf show {before.run}` shows what it found",
-            )
-        _require_same_ground(before.header)
-        cases = restore_cases(unfinished, before.header.cases, plugins.specs())
-        planned = plan_cases(cases, plugins)
+        planned = left_of(before, plugins)
         require_ready(planned, plugins, folder.parent)
         planned, held = _admitted(planned, admit), _held(before, plugins)
         writer.append(RunResume(resumed_at=_now(), argv=tuple(argv)))
@@ -142,6 +134,18 @@ def take_up(
         writer.close()
         raise
     return Session(writer, planned, before.header.simulated, held)
+
+
+def left_of(before: RunView, plugins: Plugins) -> tuple[Planned, ...]:
+    """Plan what an interrupted run has still to do."""
+    unfinished = before.unfinished()
+    if not unfinished and before.end is not None:
+        raise UsageError(
+            f"{before.run} is finished; there is nothing to resume",
+            fix=f"`vsperf show {before.run}` shows what it found",
+        )
+    _require_same_ground(before.header)
+    return plan_cases(restore_cases(unfinished, before.header.cases, plugins.specs()), plugins)
 
 
 def _require_same_ground(header: RunHeader) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from vsperf.quantities.human import human_fps
+from vsperf.quantities.human import human_fps, human_ns
 from vsperf.records.base import Record
 
 
@@ -43,6 +43,13 @@ class Calibration(Record):
     """Whether it was measured before this run."""
     round_trip_ns: int | None = None
     """How far the CPUs were from each other then; a hypervisor that moves them changes the cap."""
+
+    @property
+    def where(self) -> str:
+        """Say how far apart the CPUs were, to be put behind what was found there."""
+        if self.round_trip_ns is None:
+            return ""
+        return f" while the CPUs were {human_ns(self.round_trip_ns)} apart (there and back)"
 
     @property
     def workers(self) -> int:

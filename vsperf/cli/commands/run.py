@@ -29,7 +29,7 @@ from vsperf.engine.baselines import with_baselines
 from vsperf.engine.criteria import not_slower
 from vsperf.engine.readiness import Patience, held_once_free, once_free, require_quiet
 from vsperf.engine.run import RunOptions, plan_cases
-from vsperf.engine.session import begin, take_up
+from vsperf.engine.session import begin, left_of, take_up
 from vsperf.errors import ExitCode, UsageError, VsperfError
 from vsperf.host.workspace import LeftBehindError
 from vsperf.plugins import Plugins
@@ -170,7 +170,8 @@ def command(
     """Run the testcases that NAME... selects: names, globs, files, or tag:TAG.
 
     Prints an estimate, shows progress on stderr, stores each trial at once, and ends with a table;
-    the gravest outcome is the exit code. --resume RUN goes on, and repeats no finished case.
+    the gravest outcome is the exit code. --resume RUN goes on, and repeats no finished case; with
+    --dry-run it prints the plan of those that are left.
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
@@ -181,20 +182,19 @@ def command(
         _refuse_selection(request, labels, fail_above)
         folder = resolve(results, resume)
         refuse_foreign(folder / RECORDS, foreign=request.foreign)
-        session = once_free(lambda: take_up(folder, plugins, argv, admit), patience, _say)
+        planned = left_of(open_run(folder), plugins) if dry_run else ()
+        opened = partial(take_up, folder, plugins, argv, admit)
     else:
-        named = parse_labels(labels)
-        loaded = load(request, plugins)
+        named, loaded = parse_labels(labels), load(request, plugins)
         _refuse_keep(keep, loaded)
         cases = not_slower(with_baselines(loaded.cases, results), fail_above)
         loaded = replace(loaded, cases=cases)
         planned = plan_cases(loaded.cases, plugins)
-        if dry_run:
-            print_plans(planned, plugins, as_json, budget)
-            return ExitCode.OK
-        session = once_free(
-            lambda: begin(loaded, planned, results, argv, plugins, named, admit), patience, _say
-        )
+        opened = partial(begin, loaded, planned, results, argv, plugins, named, admit)
+    if dry_run:
+        print_plans(planned, plugins, as_json, budget)
+        return ExitCode.OK
+    session = once_free(opened, patience, _say)
     session = replace(session, hold=partial(held_once_free, patience=patience, say=_say))
     click.get_current_context().meta[BEGUN] = True
     if (told := budget_text(session.planned, budget)) is not None:

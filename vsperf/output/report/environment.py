@@ -60,7 +60,8 @@ def found_of(around: Conditions | None) -> tuple[Fact, ...]:
     found = []
     if (cap := around.calibration) is not None:
         kept = ", measured before this run" if cap.cached else ""
-        text = f"{human_fps(cap.cap_fps)} per direction without a switch ({cap.method}{kept})"
+        text = f"{human_fps(cap.cap_fps)} per direction without a switch{cap.where}"
+        text += f" ({cap.method}{kept})"
         if cap.workers > 1 and cap.per_cpu_fps is not None:
             text += f"; {human_fps(cap.per_cpu_fps)} for each of its {cap.workers} CPUs"
         found.append(Fact("cap of the generator", text))
