@@ -264,6 +264,18 @@ def test_doctor_and_plan_give_one_answer_to_whether_there_is_a_cpu(
     assert "noise stress" in about and "noise" not in ready
 
 
+def test_of_testcases_for_which_there_are_few_cpus_doctor_says_what_a_plan_says(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On two CPUs a guest that never sleeps shares one with the switch or the generator."""
+    monkeypatch.setattr(doctor, "read_topology", lambda: TWO_CPUS)
+    monkeypatch.setattr(doctor, "examine", lambda here, chosen: [WELL])
+    run_cli(["doctor"])
+    ready = capfd.readouterr().out.partition("ready:")[2].partition("not:")[0]
+    (about,) = (one for one in " ".join(ready.split()).split("; ") if "functional only" in one)
+    assert "pvp_*" in about and "lb_" not in about
+
+
 def test_testcases_that_cannot_be_with_the_options_are_told_with_what_mends_that(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from vsperf.config.case import Case, CaseSpec
 from vsperf.deploy.planner import Drivers, make_plan
@@ -14,6 +15,9 @@ from vsperf.host.doctor.examine import examine_parts
 from vsperf.host.doctor.finding import Host
 from vsperf.host.doctor.usable import lacking
 from vsperf.plugins import Plugins
+
+SPOILS = "functional only"
+"""In a note of a plan: the result says nothing of how fast the switch is."""
 
 
 def missing_here(item: Planned, plugins: Plugins) -> tuple[Problem, ...]:
@@ -55,13 +59,23 @@ def taking_part(drivers: Drivers) -> Iterator[object]:
     yield from (*drivers.all, *drivers.sides, *drivers.collectors.values(), *programs)
 
 
-def unplannable(case: Case, drivers: Drivers, topology: CpuTopology) -> tuple[str, ...]:
-    """Return what mends that no plan can be made of a case here, such as too few CPUs."""
+@dataclass(frozen=True, slots=True)
+class Plannable:
+    """Whether a plan can be made of a case here."""
+
+    mend: tuple[str, ...] = ()
+    """What makes one possible, such as more CPUs; none where there is one."""
+    spoilt: bool = False
+    """Whether its result says nothing of how fast the switch is."""
+
+
+def plannable(case: Case, drivers: Drivers, topology: CpuTopology) -> Plannable:
+    """Make a plan of a case, and say what became of that."""
     try:
-        make_plan(case.spec, drivers, topology)
+        made = make_plan(case.spec, drivers, topology)
     except VsperfError as error:
-        return mends(error)
-    return ()
+        return Plannable(mends(error))
+    return Plannable(spoilt=any(SPOILS in note for note in made.plan.notes))
 
 
 def mends(error: VsperfError) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from vsperf.config.case import Case
 from vsperf.config.loader import Request
 from vsperf.config.noise import NOISE
 from vsperf.deploy.planner import Drivers
-from vsperf.engine.usable import mends, parts_of, unplannable
+from vsperf.engine.usable import SPOILS, mends, parts_of, plannable
 from vsperf.errors import ExitCode, NotReadyError, VsperfError
 from vsperf.host.binding import pci_addresses, require_bindable
 from vsperf.host.cpus import read_topology
@@ -163,7 +163,7 @@ def usable_drivers(
         sets = (*request.sets, f"{NOISE}.kind={kind}")
         with suppress(VsperfError):  # what is wrong with the options, `specifications` says
             (case, *_) = load(replace(request, names=(BESIDE_NOISE,), sets=sets), plugins).cases
-            mend[kind] = unplannable(case, Drivers.of(case.spec, plugins), topology)
+            mend[kind] = plannable(case, Drivers.of(case.spec, plugins), topology).mend
     # Where it runs is asked alike for all kinds: one that wants settings is told by another one.
     others = next(iter(mend.values()), ())
     for kind in plugins.drivers(NOISE):
@@ -183,15 +183,19 @@ def _testcases(
         if isinstance(cases, VsperfError):
             yield Judged(TESTCASE, name, mend or mends(cases))
             continue
-        parts, wanted = dict[Part, None](), dict[str, None]()
+        parts, wanted, spoilt = dict[Part, None](), dict[str, None](), False
         for case in cases:
             found = Drivers.of(case.spec, plugins)
             used = (whose.get(id(one)) for one in parts_of(case.spec, found, plugins))
             parts |= dict.fromkeys(one for one in used if one is not None)
-            wanted |= dict.fromkeys(unplannable(case, found, topology))
+            planned = plannable(case, found, topology)
+            wanted |= dict.fromkeys(planned.mend)
+            spoilt = spoilt or planned.spoilt
         # What is in the way of each run comes first: nobody needs to know what follows it.
         yield (
-            Judged(TESTCASE, name, mend) if mend else judge_testcase(name, parts, drivers, wanted)
+            Judged(TESTCASE, name, mend)
+            if mend
+            else judge_testcase(name, parts, drivers, wanted, SPOILS if spoilt else None)
         )
 
 

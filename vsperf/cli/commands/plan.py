@@ -18,7 +18,7 @@ from vsperf.config.loader import Request
 from vsperf.engine.baselines import with_baselines
 from vsperf.engine.expectation import may_hold
 from vsperf.engine.run import Planned, plan_cases, within
-from vsperf.engine.usable import missing_here
+from vsperf.engine.usable import SPOILS, missing_here
 from vsperf.errors import ExitCode, Problem
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.estimate import Estimate, together
@@ -40,8 +40,6 @@ PARTS = {
     *("testbed", "topology", "places"),
 }
 """What of a case says which parts take part in it."""
-SPOILS = "functional only"
-"""In a note of a plan: the result says nothing of how fast the switch is."""
 FEW = 4
 """A plan that differs in so many parts at most from one that was told is told by these."""
 

@@ -43,15 +43,21 @@ def judge_drivers(plugins: Plugins, findings: Iterable[Finding]) -> dict[Part, J
 
 
 def judge_testcase(
-    name: str, parts: Iterable[Part], drivers: Mapping[Part, Judged], mend: Iterable[str] = ()
+    name: str,
+    parts: Iterable[Part],
+    drivers: Mapping[Part, Judged],
+    mend: Iterable[str] = (),
+    proviso: str | None = None,
 ) -> Judged:
     """Return whether all that it takes for a testcase can be used.
 
-    `mend` is what it wants beside its drivers: the NICs of its links, and CPUs for all of it.
+    `mend` is what it wants beside its drivers: the NICs of its links, and CPUs for all of it;
+    `proviso` in which way only there are enough.
     """
     needed = [drivers[part] for part in parts if part in drivers]
     wanted = dict.fromkeys([*mend, *(text for one in needed for text in one.mend)])
-    provisos = dict.fromkeys(one.proviso for one in needed if one.proviso)
+    known = (proviso, *(one.proviso for one in needed))
+    provisos = dict.fromkeys(one for one in known if one)
     return Judged(TESTCASE, name, tuple(wanted), ", ".join(provisos) or None)
 
 
