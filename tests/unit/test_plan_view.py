@@ -240,6 +240,8 @@ def test_nics_that_are_absent_are_told_before_the_plan(
     head, _, plan = capfd.readouterr().out.partition("a run of this is refused here until then")
     for address in ("fffe:ff:1f.6", "fffe:ff:1f.7", "fffe:ff:1e.6", "fffe:ff:1e.7"):
         assert f"there is no NIC at {address}" in head
+    fixes = [line for line in head.splitlines() if line.startswith("    fix: ")]
+    assert len(fixes) == len(set(fixes)), "each remedy once"
     assert "ovs-dpdk" in plan
 
 

@@ -181,13 +181,16 @@ def _missing(planned: Sequence[Planned], plugins: Plugins) -> dict[str, tuple[Pr
 
 
 def _print_missing(out: PlainConsole, problems: Iterable[Problem]) -> None:
-    """Print what would keep a run from beginning, before all that it would do."""
-    told = list(problems)
-    for one in told:
-        what = f"{one.what}: {one.why}" if one.why else one.what
-        _Line(f"! missing here: {what}", "yellow").print(out)
-        if one.fix:
-            _Line(f"    fix: {one.fix}").print(out)
+    """Print what would keep a run from beginning, before all that it would do; each remedy once."""
+    told: dict[str | None, list[Problem]] = {}
+    for one in problems:
+        told.setdefault(one.fix, []).append(one)
+    for fix, lacking in told.items():
+        for one in lacking:
+            what = f"{one.what}: {one.why}" if one.why else one.what
+            _Line(f"! missing here: {what}", "yellow").print(out)
+        if fix:
+            _Line(f"    fix: {fix}").print(out)
     if told:
         out.print(
             "a run of this is refused here until then; the plan is what it would do", style="bold"
