@@ -11,7 +11,6 @@ from vsperf import __version__
 from vsperf.analysis.summary import TOO_BUSY, CaseRow, first_remedy, too_busy
 from vsperf.output.case_tables import (
     CaseColumn,
-    case_outcome,
     column_case,
     effort_columns,
     first_figures,
@@ -21,6 +20,7 @@ from vsperf.output.case_tables import (
     legend,
     limit_lines,
     load_columns,
+    outcome_cell,
     rate_columns,
     repeats_table,
     rests_on,
@@ -508,7 +508,7 @@ def _results(gathered: Gathered, names: Mapping[str, str]) -> Table:
             Cell(first, link=anchor),
             *_of_run(run, names),
             *cells,
-            Cell(case_outcome(row), row.record.outcome.value if row.record else "open"),
+            outcome_cell(row, "open"),
         )
         for anchor, run, row in found
         for first, *cells in (_cells(columns, row),)
