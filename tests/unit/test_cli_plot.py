@@ -10,15 +10,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from compared_runs import bound, run
 
 from vsperf.cli.commands.plot import paths_of
 from vsperf.cli.main import run_cli
 from vsperf.cli.selection import library
 from vsperf.errors import ExitCode
 from vsperf.output.figures.plot import all_plots
+from vsperf.records.flags import Flag
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records"
 TPUT = GOLDEN / "2026-11-20-phy2phy_tput-gxq9"
+HALF = GOLDEN / "2026-11-20-phy2phy_tput-m4xq"
 SOAK = GOLDEN / "2026-11-22-phy2phy_soak-n10t"
 
 
@@ -117,6 +120,29 @@ def test_what_cannot_be_drawn_is_said(
     assert run_cli(["plot", *arguments]) == ExitCode.BAD_INPUT
     assert said in capsys.readouterr().err
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["throughput", "intervals"])
+def test_which_case_has_no_number_is_said_and_that_it_is_to_be_measured_again(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two frame sizes were asked for, and one is INVALID."""
+    assert run_cli(["plot", name, str(HALF)]) == ExitCode.BAD_INPUT
+    said = " ".join(capsys.readouterr().err.split())
+    assert "no number to be drawn of phy2phy_tput-128B of m4xq (INVALID)" in said
+    assert "measure again on a quiet machine, or for longer" in said
+
+
+def test_that_no_ratio_can_be_told_of_a_busy_machine_is_said_with_its_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "aaaa", {1: [1_000_000]}, flags=[Flag.TOO_BUSY])
+    run(tmp_path, "bbbb", {1: [bound(2_000_000)]})
+    asked = ["plot", "ratios", "aaaa", "bbbb", "--results", str(tmp_path)]
+    assert run_cli(asked) == ExitCode.BAD_INPUT
+    said = " ".join(capsys.readouterr().err.split())
+    assert "phy2phy_tput-64B of aaaa (too busy to tell); phy2phy_tput-64B of bbbb (lower" in said
+    assert "plot intervals" not in said
 
 
 def test_each_figure_says_what_makes_it_drawable_and_names_testcases_that_there_are() -> None:

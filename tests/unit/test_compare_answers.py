@@ -17,7 +17,8 @@ from vsperf.analysis.difference import Means, Sample, answers_in
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.output.compare_data import comparison_data
-from vsperf.output.compare_text import headline, notes, value_text
+from vsperf.output.compare_page import NO_PICTURE, html_page
+from vsperf.output.compare_text import UNCOMPARED, headline, meanings, notes, value_text
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
@@ -80,7 +81,10 @@ def test_an_interval_that_rules_nothing_out_is_no_verdict(
     gate = ("--fail-above", "3%", "--results", str(tmp_path))
     assert run_cli(["compare", "s=port", "s=network", *gate]) == ExitCode.INVALID_RESULT
     said = " ".join("".join(capsys.readouterr()).split())
-    assert "CANNOT BE TOLD: 0 of 1 numbers changed. Of it a change of 3.00 % or more" in said
+    assert (
+        "CANNOT BE TOLD: Of the one number it cannot be said whether it changed: a change by "
+        "3.00 % or more can be neither seen nor ruled out." in said
+    )
     assert "NO CHANGE" not in said
 
 
@@ -95,6 +99,44 @@ def test_what_is_asked_decides_whether_nothing_changed(
     assert "CANNOT BE TOLD" in capsys.readouterr().out
     assert run_cli([*argv, "--fail-above", "6%"]) == 0
     assert "NO CHANGE" in capsys.readouterr().out
+
+
+def test_of_what_cannot_be_told_it_is_said_how_much_that_is(tmp_path: Path) -> None:
+    """One number did not change, and one has wide bounds; of a busy machine nobody can tell."""
+    alike, wide = found(1_000_000, 1_010_000), found(1_000_000, 1_050_000)
+    for name in ("aaaa", "bbbb"):
+        run(tmp_path, name, {1: [alike], 2: [wide]})
+    assert headline(of(tmp_path, "aaaa", "bbbb")).text == (
+        "1 of 2 numbers did not change, of the others it cannot be said: a change by 3.00 % or "
+        "more can be neither seen nor ruled out."
+    )
+    run(tmp_path, "cccc", {1: [alike], 2: [wide]}, flags=[Flag.TOO_BUSY])
+    assert headline(of(tmp_path, "aaaa", "cccc")).text == (
+        "Of none of 2 numbers can it be said whether it changed."
+    )
+
+
+def test_a_change_that_is_not_looked_for_is_explained(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [found(1_000_000, 1_010_000)]})
+    run(tmp_path, "bbbb", {1: [found(1_000_000, 1_010_000)]})
+    known = of(tmp_path, "aaaa", "bbbb")
+    assert UNCOMPARED not in meanings(known)
+    (row,) = known.rows
+    assert UNCOMPARED in meanings(replace(known, rows=(replace(row, differences=(None,)),)))
+
+
+def test_a_picture_is_promised_where_there_is_one_and_else_the_page_says_why_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "aaaa", {1: [1_000_000]})
+    run(tmp_path, "bbbb", {1: [1_000_000]})
+    run(tmp_path, "cccc", {1: [1_000_000]}, flags=[Flag.TOO_BUSY])
+    for other, pictured in (("bbbb", True), ("cccc", False)):
+        argv = ["compare", "aaaa", other, "--results", str(tmp_path)]
+        assert run_cli(argv) == 0
+        assert ("with a picture of it" in capsys.readouterr().out) is pictured
+        page = html_page(of(tmp_path, "aaaa", other))
+        assert ("<svg" in page, NO_PICTURE in page) == (pictured, not pictured)
 
 
 def test_what_is_asked_counts_of_repeats_and_on_pages_as_well(

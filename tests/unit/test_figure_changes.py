@@ -20,6 +20,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
+from vsperf.records.run import Outcome
 
 
 def case(run: str, rate: int, *, repeat: int = 1, **changes: Any) -> CaseView:
@@ -65,8 +66,19 @@ class TestRatios:
         assert drawing.panels[0].y.label == "share of the first run, 100 % = same"
         assert "`vsperf compare` calls +75 % is 175 %" in drawing.caption
 
-    def test_where_bounds_alone_are_there_the_plot_that_draws_them_is_named(self) -> None:
-        assert "`vsperf plot intervals RUN RUN` draws these" in ratios.PLOT.needs
+    def test_where_bounds_alone_are_there_what_has_them_side_by_side_is_named(self) -> None:
+        assert "`vsperf compare RUN RUN` has them side by side" in ratios.PLOT.needs
+        assert "vsperf plot intervals" not in ratios.PLOT.needs
+
+    def test_why_a_case_has_none_is_known(self) -> None:
+        whole = case("a", 1000_000)
+        assert ratios.PLOT.missing(whole) == ""
+        record = known(whole.record)
+        busy = record.model_copy(update={"flags": (Flag.TOO_BUSY,)})
+        assert ratios.PLOT.missing(replace(whole, record=busy)) == "too busy to tell"
+        invalid = record.model_copy(update={"outcome": Outcome.INVALID, "result": None})
+        assert ratios.PLOT.missing(replace(whole, record=invalid)) == "INVALID"
+        assert ratios.PLOT.missing(replace(whole, record=None)).startswith("not ")
 
     def test_a_machine_that_was_too_busy_has_no_ratio(self) -> None:
         first, other = case("a", 1000_000), case("b", 9_000)

@@ -61,6 +61,12 @@ def test_a_setting_that_is_advised_exists() -> None:
     none_wrong(f"{at}: {path}" for at, path in (*advised, *remedies) if path not in known)
 
 
+def test_what_is_not_too_much_for_a_switch_is_not_made_less() -> None:
+    assert "a lower load" in Flag.SHORT_OFFER.remedy
+    assert "a lower load" not in Flag.NOT_OVERLOADED.remedy
+    assert "--set 'search.load=80% of slowest'" in Flag.NOT_OVERLOADED.remedy
+
+
 def test_a_command_that_is_advised_has_no_remark_that_a_shell_would_read() -> None:
     none_wrong(f"{at}: {fix}" for at, fix in _fixes() if COMMAND.match(fix) and " (" in fix)
 

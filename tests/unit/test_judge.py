@@ -20,6 +20,7 @@ from search_models import trial
 from search_models import way as lane
 from simulated_cases import behaving, simulated_case
 from slot_samples import AWAY, CALM, GAP_NS, LOSSY, Story, in_slots, told, trial_of
+from test_regimes import found_near
 
 from vsperf.analysis.summary import TOO_BUSY, CaseRow, too_busy
 from vsperf.cli.commands.show import print_run
@@ -358,18 +359,31 @@ def looked(*round_trips_ns: tuple[int, ...]) -> list[Trial]:
 
 
 def test_near_and_far_trials_are_told_apart() -> None:
-    (said,) = distances(looked((94, 91), (91, 102), (102, 435), (435, 448), ()))
+    (said,) = distances(looked((94, 91), (91, 102), (102, 435), (435, 448), ()), SearchResult())
     assert "94 to 102 ns apart (there and back) in 2 trials and 435 to 448 ns in 2" in said
 
 
 def test_they_are_those_of_the_regimes_where_there_are_two() -> None:
     """Within one of them a way may take nearly twice as long as another."""
-    (said,) = distances(looked((70, 72), (119, 125), (380, 391), (500, 402), (120, 430)))
+    seen = looked((70, 72), (119, 125), (380, 391), (500, 402), (120, 430))
+    (said,) = distances(seen, SearchResult())
     assert "72 to 125 ns apart (there and back) in 2 trials and 391 to 500 ns in 3" in said
 
 
 def test_of_one_distance_nothing_is_said_nor_where_nobody_looked() -> None:
-    assert distances(looked((94, 91), (91, 120))) == distances(looked((), ())) == ()
+    for seen in (looked((94, 91), (91, 120)), looked((), ())):
+        assert distances(seen, SearchResult()) == ()
+
+
+def test_where_the_result_says_how_far_they_were_the_warning_has_no_figures_of_its_own() -> None:
+    """It is of all trials, and the result of those that count."""
+    seen = looked((94, 91), (88, 102), (435, 448), (310, 435), (320, 330))
+    (said,) = distances(seen, SearchResult(round_trips_ns=(310, 448)))
+    assert "switch were nearer to each other in 2 trials than in 3, and rates follow that" in said
+    (said,) = distances(seen, found_near(9_000_000, None))
+    assert "were near each other in 2 trials and far from each other in 3, and rates" in said
+    (said,) = distances(seen, found_near(None, None))
+    assert "94 to 102 ns apart (there and back) in 2 trials and 330 to 448 ns in 3" in said
 
 
 # A run in most of whose time the machine stood still is no PASS without a word.

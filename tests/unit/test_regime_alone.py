@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from search_models import case_of
+from test_cli_output import summary_of
 from test_draws_criteria import goal, in_regime
 from test_draws_run import run
 from test_paired_runs import shown, stored, vsperf
@@ -17,6 +18,7 @@ from vsperf.analysis.answers import ALONE, findings_of, parted, spans_of
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import check_all
 from vsperf.records.files.folders import run_folders
+from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime, boundary_among, span_of
 from vsperf.records.result import GoalResult, RegimeResult, SearchResult
 from vsperf.records.run import Check
@@ -60,6 +62,13 @@ def test_the_record_says_how_far_cpus_were_where_that_is_one_regime(tmp_path: Pa
     assert NEAR[0] <= least <= most <= NEAR[1]
     text = " ".join(shown(tmp_path).split())
     assert f"one regime: the CPUs of generator and switch were {least} to {most} ns apart" in text
+
+
+def test_it_is_not_called_the_only_one_where_other_trials_were_made_elsewhere() -> None:
+    result = answered(9_000_000, (299, 345))
+    assert "one regime: the CPUs" in summary_of(result)
+    said = summary_of(result, 120, Flag.CORES_MOVED)
+    assert "one regime by the trials that count: the CPUs of generator and switch were 299" in said
 
 
 @pytest.mark.parametrize(

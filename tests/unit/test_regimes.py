@@ -395,6 +395,11 @@ class TestWhatReadersAreTold:
         flat = " ".join(text.split())
         assert "! no ndr while the CPUs were near each other, 30% of the time: so seldom" in flat
 
+    def test_where_no_row_is_near_or_far_neither_is_explained(self) -> None:
+        text = shown(found_near(None, None, "so seldom"))
+        assert "! no ndr while the CPUs were near each other" in " ".join(text.split())
+        assert "near, far:" not in text
+
     def test_each_has_a_reason(self) -> None:
         record = case_record("mine", result=found_near(9_000_000, 7_000_000))
         assert reasons(CaseRow(view_of(planned(), record)))[1:] == [

@@ -323,7 +323,9 @@ def test_why_it_is_missed_on_a_machine_too_busy_to_tell_stands_with_the_case(
 def test_that_its_machine_was_too_busy_stands_behind_the_outcome_of_a_case(tmp_path: Path) -> None:
     folder = store(tmp_path, RUN, ended(whole(1), flags=(Flag.TOO_BUSY,)))
     assert [row[-1] for row in overview_of([folder]).results.texts] == ["PASS, host too busy"]
-    assert '<span class="outcome pass">PASS, host too busy</span>' in html_of(folder)
+    page = html_of(folder)
+    assert '<span class="outcome doubt">PASS, host too busy</span>' in page
+    assert 'doubt">PASS, host too busy</td>' in page
     assert "64B: PASS, host too busy" in markdown_of(folder)
 
 

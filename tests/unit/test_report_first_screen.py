@@ -38,6 +38,9 @@ from vsperf.records.result import (
 from vsperf.records.run import Line, Outcome, RunHeader, TrialLine
 from vsperf.records.trial import Purpose, Trial
 
+UNBOUNDED = goal_result().model_copy(update={"upper_fps": None})
+OUT_OF_BUDGET = f"{Flag.OUT_OF_BUDGET.gist[:1].lower()}{Flag.OUT_OF_BUDGET.gist[1:]}"
+
 
 def whole(cases: int = 1, **changes: object) -> RunHeader:
     planned = tuple(whole_case(number) for number in range(1, cases + 1))
@@ -78,9 +81,18 @@ def ended(head: RunHeader, **changes: object) -> list[Line]:
             "some passed, some failed.",
         ),
         (
-            {"limit": Limit.GENERATOR},
+            {"limit": Limit.GENERATOR, "result": SearchResult(goals=(UNBOUNDED,))},
             "With reservations: in each case the number is a lower bound only, since it was not "
             "the switch that set it.",
+        ),
+        (
+            {"limit": Limit.GENERATOR},
+            "With reservations: in each case the upper end need not be the switch's, which may do "
+            "more.",
+        ),
+        (
+            {"limit": Limit.BUDGET, "flags": (Flag.OUT_OF_BUDGET,)},
+            f"With reservations: in each case there is a doubt: {OUT_OF_BUDGET}.",
         ),
         (
             {"flags": (Flag.EMULATED,)},

@@ -14,7 +14,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.cli.main import run_cli
 from vsperf.output.case_tables import rate_columns
 from vsperf.output.report.numbers import numbers_of
-from vsperf.output.report.overview import trust_of
+from vsperf.output.report.verdict import trust_of
 from vsperf.output.report.write import write_html, write_markdown
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import RunView, open_run

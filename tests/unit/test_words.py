@@ -209,6 +209,10 @@ def test_a_word_that_a_setting_is_chosen_by_is_explained(word: str, said: str) -
     assert said in " ".join(told.values())
 
 
+def test_a_pass_is_told_of_cases_that_nobody_set_a_target_for_as_well() -> None:
+    assert "no target was set" in str(find("PASS"))
+
+
 def test_a_mistyped_one_is_answered_with_what_was_meant() -> None:
     with pytest.raises(UsageError) as refused:
         find("soft-kne")

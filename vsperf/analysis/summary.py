@@ -381,3 +381,9 @@ def too_busy_case(record: CaseRecord | None) -> str | None:
 def outcome_text(record: CaseRecord) -> str:
     """Return how a case ended, and that its machine was too busy to tell, if it was."""
     return record.outcome.value + BUSY * too_busy_to_tell(record)
+
+
+def outcome_look(record: CaseRecord) -> str:
+    """Return what a cell with that means: of a PASS on a machine that was too busy, a doubt."""
+    doubted = record.outcome is Outcome.PASS and too_busy_to_tell(record)
+    return "doubt" if doubted else record.outcome.value

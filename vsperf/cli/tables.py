@@ -239,6 +239,7 @@ STYLES = {
     "worse": "red",
     "better": "green",
     "aside": "dim",
+    "doubt": "yellow",
     "name": "cyan",
     **{outcome.value: style for outcome, style in OUTCOME_STYLES.items()},
 }

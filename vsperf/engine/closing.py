@@ -66,7 +66,7 @@ def close_case(
         flags=flags,
         checks=checks,
         compliance=() if outcome is Outcome.INVALID else qualified(stands, flags),
-        warnings=(*warnings, *distances(trials), *_spoiled(result)),
+        warnings=(*warnings, *distances(trials, result), *_spoiled(result)),
         conditions=conditions,
         clean_share=None if clean is None else str(clean),
         **totals,

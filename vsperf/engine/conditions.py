@@ -88,8 +88,12 @@ def moved(round_trips_ns: Sequence[int]) -> bool:
     return bool(round_trips_ns) and max(round_trips_ns) > MOVED * min(round_trips_ns)
 
 
-def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Say how far apart the CPUs were, if that changed: a rate is that of a distance."""
+def distances(trials: Sequence[Trial], result: SearchResult) -> tuple[str, ...]:
+    """Say how far apart the CPUs were, if that changed: a rate is that of a distance.
+
+    Where the result tells how far, by the trials that it rests on, this has no figures: those of
+    all trials are others.
+    """
     worst = [max(trial.round_trips_ns) for trial in trials if trial.round_trips_ns]
     if not moved(worst):
         return ()
@@ -97,11 +101,15 @@ def distances(trials: Sequence[Trial]) -> tuple[str, ...]:
     nearest = MOVED * min(worst) if boundary is None else boundary.near_ns
     near = [trip for trip in worst if trip <= nearest]
     far = [trip for trip in worst if trip > nearest]
-    noun = "trial" if len(near) == 1 else "trials"
-    return (
-        f"the CPUs of generator and switch were {_span(near)} apart (there and back) in "
-        f"{len(near)} {noun} and {_span(far)} in {len(far)}, and rates follow that",
-    )
+    few = f"in {len(near)} {'trial' if len(near) == 1 else 'trials'}"
+    regimes = [one for goal in result.goals for one in goal.regimes]
+    if result.round_trips_ns is not None:
+        where = f"nearer to each other {few} than in {len(far)}"
+    elif any(one.limit is not None for one in regimes):
+        where = f"near each other {few} and far from each other in {len(far)}"
+    else:
+        where = f"{_span(near)} apart (there and back) {few} and {_span(far)} in {len(far)}"
+    return (f"the CPUs of generator and switch were {where}, and rates follow that",)
 
 
 def _span(times_ns: Sequence[int]) -> str:

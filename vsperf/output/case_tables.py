@@ -9,18 +9,24 @@ from typing import Any
 
 from vsperf.analysis.answers import (
     INVALID,
-    alone_in,
     another,
     answers,
     longest_away,
     loss_text,
     most_lost,
     over_draws,
-    parted,
     share_text,
 )
 from vsperf.analysis.repeats import Series, series_of
-from vsperf.analysis.summary import LOSSY, PERCENTILES, CaseRow, flows_differ, outcome_text
+from vsperf.analysis.summary import (
+    LOSSY,
+    PERCENTILES,
+    CaseRow,
+    flows_differ,
+    outcome_look,
+    outcome_text,
+)
+from vsperf.output.regime_lines import regime_lines
 from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
     End,
@@ -31,7 +37,6 @@ from vsperf.quantities.human import (
     human_ns,
     human_seconds,
     human_share,
-    human_span,
     outward,
     rounded_share,
 )
@@ -245,11 +250,12 @@ def hit_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
 
 def outcome_column() -> CaseColumn:
     """Say how a case ended, or how far it came."""
+    return Column("outcome", of=lambda row: outcome_cell(row, "aside"))
 
-    def cell(row: CaseRow) -> Cell:
-        return Cell(case_outcome(row), row.record.outcome.value if row.record else "aside")
 
-    return Column("outcome", of=cell)
+def outcome_cell(row: CaseRow, other: str) -> Cell:
+    """Say how a case ended; one without a record looks like another one."""
+    return Cell(case_outcome(row), outcome_look(row.record) if row.record else other)
 
 
 def _time(row: CaseRow) -> str:
@@ -420,7 +426,7 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
         lines.append("rates per direction")
     if any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
-    lines += [*_where(rows), *_over(rows)]
+    lines += [*regime_lines(rows), *_over(rows)]
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
@@ -441,49 +447,6 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
         lines.append("caches of the switch: by which share of the lookups each was the answer")
     if simulated and measured:
         lines.append("time is that of the model")
-    return lines
-
-
-def _where(rows: Sequence[CaseRow]) -> list[str]:
-    """Say what is near and far, and for how much of the time."""
-    told = [one for row in rows for goal in row.goals for one in goal.regimes]
-    if not told:
-        return _alone(rows)
-    words = []
-    for regime in Regime:
-        there = [one for one in told if one.regime is regime]
-        shares = (float(Fraction(one.share)) for one in there)
-        share = human_span(shares, lambda one, end: rounded_share(one, 0, end))
-        least, most = min(one.least_ns for one in there), max(one.most_ns for one in there)
-        words.append(f"{least} to {most} ns apart there and back ({share} of the time)")
-    clean = ", in clean time" if any(one.clean is not None for one in told) else ""
-    where = f"the CPUs of generator and switch {', and '.join(words)}"
-    return [f"near, far: from trials{clean} with {where}", *_alone(rows)]
-
-
-def _alone(rows: Sequence[CaseRow]) -> list[str]:
-    """Say which regime it was, of cases that met one alone: near or far, if others tell."""
-    boundary = parted(row.result for row in rows)
-    groups: dict[Regime | None, list[CaseRow]] = {}
-    for row in rows:
-        if row.result.round_trips_ns is not None:
-            groups.setdefault(alone_in(row.result, boundary), []).append(row)
-    lines = []
-    for regime, group in groups.items():
-        spans = [row.result.round_trips_ns for row in group if row.result.round_trips_ns]
-        least, most = min(span[0] for span in spans), max(span[1] for span in spans)
-        labels = [row.planned.label for row in group]
-        more = f" and {len(labels) - 3} others" if len(labels) > 4 else ""
-        of = (
-            f" in {', '.join(labels[:3] if more else labels)}{more}"
-            if len(group) < len(rows)
-            else ""
-        )
-        where = "apart" if regime is None else f"apart, {regime.words}"
-        lines.append(
-            f"one regime{of}: the CPUs of generator and switch were {least} to {most} ns {where}, "
-            "there and back"
-        )
     return lines
 
 

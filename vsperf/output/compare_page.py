@@ -114,6 +114,7 @@ def simulated_note(simulated: bool) -> str:
 
 
 NOTHING = "nothing"
+NO_PICTURE = "There is no picture: of no change it is known how large it is."
 
 
 def html_page(found: Comparison, *, only_changed: bool = False, asked: float | None = None) -> str:
@@ -133,6 +134,7 @@ def html_page(found: Comparison, *, only_changed: bool = False, asked: float | N
         simulated=SIMULATED if found.simulated else "",
         headline=headline(found, asked),
         picture=_picture(found),
+        no_picture=NO_PICTURE,
         tables=_tables(found, only_changed),
         meanings=meanings(found),
         notes=list(notes(found)),

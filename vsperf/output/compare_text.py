@@ -32,6 +32,7 @@ MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
     "be."
 )
+UNCOMPARED = "– no number on one side, or compared by regime or deployment instead."
 JUDGED = {
     Means.RANKS: "Mann-Whitney over repeats, 5 %, and the middle of all pairs",
     Means.SCATTER: "intervals widened by how far repeats lie apart",
@@ -77,15 +78,9 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     best = next((one for one in marked if one[2] == "better"), None)
     most = worst or best
     if most is None:
-        judged = {one.means for row in found.rows for one in row.differences if one is not None}
-        if judged <= {Means.NOTHING}:
-            return Headline(UNTOLD, "open", summary(found))
-        open_rows = sum(any(row.untold(n, asked) for n in sides) for row in found.rows)
-        if open_rows:
-            which = "it" if len(found.rows) == 1 else f"{open_rows} of them"
-            size = percent_text(SEEN if asked is None else asked).removeprefix("+")
-            text = f"{summary(found)} Of {which} a change of {size} or more can be neither seen"
-            return Headline(UNTOLD, "open", f"{text} nor ruled out.")
+        none_judged = not any(_judged(one) for row in found.rows for one in row.differences)
+        if none_judged or any(row.untold(n, asked) for row in found.rows for n in sides):
+            return Headline(UNTOLD, "open", _untold(found, asked))
         ends = [
             abs(end)
             for row in found.rows
@@ -109,12 +104,40 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     return Headline(word, "bad" if worst else "good", text)
 
 
+def _untold(found: Comparison, asked: float | None) -> str:
+    """Say of how many numbers nobody can tell whether they changed, and how many did not for sure.
+
+    Where bounds are known, it is said of what size a change is that they leave open.
+    """
+    count, sides = len(found.rows), range(1, len(found.sides))
+    open_rows = [row for row in found.rows if any(row.untold(n, asked) for n in sides)]
+    alike = sum(row not in open_rows and all(map(_judged, row.differences)) for row in found.rows)
+    if alike:
+        said = f"{alike} of {count} numbers did not change, of the others it cannot be said"
+    elif count == 1:
+        said = "Of the one number it cannot be said whether it changed"
+    else:
+        said = f"Of none of {count} numbers can it be said whether it changed"
+    bounded = sum(any(map(_bounded, row.differences)) for row in open_rows)
+    if not bounded:
+        return f"{said}." if count else "There is no number to compare."
+    of = f" of {bounded} of them" if bounded < count - alike else ""
+    size = percent_text(SEEN if asked is None else asked).removeprefix("+")
+    return f"{said}: a change{of} by {size} or more can be neither seen nor ruled out."
+
+
+def _bounded(one: Difference | None) -> bool:
+    """Whether it is known how far a change goes one way at least."""
+    return one is not None and (one.least, one.most) != (None, None)
+
+
+def _judged(one: Difference | None) -> bool:
+    return one is not None and one.means is not Means.NOTHING
+
+
 def _unjudged(found: Comparison) -> str:
     """Say how many numbers may have changed, as nothing tells; nothing where all were judged."""
-    count = sum(
-        all(one is None or one.means is Means.NOTHING for one in row.differences)
-        for row in found.rows
-    )
+    count = sum(not any(map(_judged, row.differences)) for row in found.rows)
     if not count:
         return ""
     return f" Of {count} of them nobody can tell: there is nothing to judge by."
@@ -198,8 +221,10 @@ def mark_of(row: Row, number: int) -> str:
 
 def meanings(found: Comparison) -> tuple[str, ...]:
     """Return how the tables are to be read."""
-    meaning = meaning_of(one for row in found.rows for one in row.differences if one is not None)
-    return (meaning, OF_GENERATORS) if found.generators else (meaning,)
+    every = [one for row in found.rows for one in row.differences]
+    meaning = meaning_of(one for one in every if one is not None)
+    uncompared = (UNCOMPARED,) if None in every else ()
+    return (meaning, *uncompared, *((OF_GENERATORS,) if found.generators else ()))
 
 
 def meaning_of(judged: Iterable[Difference]) -> str:

@@ -498,9 +498,11 @@ REMEDIES = {
         "measure longer and several times: `vsperf run … --preset standard --repeat 4`",
     ),
     **dict.fromkeys(
-        (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND, Flag.NOT_OVERLOADED),
+        (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND),
         "give the generator more CPUs of its own, or ask for a lower load",
     ),
+    Flag.NOT_OVERLOADED: "give the generator more CPUs of its own; or compare latency and loss "
+    "below the overload: `--set 'search.load=80% of slowest'`",
     Flag.PROGRAM_MISPINNED: "find who moves it: the program itself, by its settings, or a daemon "
     "that shares out CPUs",
     Flag.SHARED_CPU: "measure on a machine with more CPUs; `vsperf plan` says who shares which",

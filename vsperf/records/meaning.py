@@ -47,7 +47,8 @@ LIMITED_BY = {
     Limit.UNKNOWN: "it cannot be told",
 }
 OUTCOMES = {
-    Outcome.PASS: "It was measured, and every criterion of `expect:` was met.",
+    Outcome.PASS: "It was measured, and every criterion of `expect:` was met. Where there is none, "
+    "no target was set, and nobody says whether that is enough.",
     Outcome.FAIL: "It was measured, and a criterion was missed for certain.",
     Outcome.INVALID: "It ran, but its number cannot be trusted, or cannot answer a criterion: the "
     "loss that would miss it may be that of the machine, say.",

@@ -17,7 +17,7 @@ from vsperf.cli.tables import console, print_label, print_table, print_titled
 from vsperf.config.document import COMPARABLE
 from vsperf.errors import ExitCode, RecordingError, UsageError
 from vsperf.output.compare_data import comparison_data
-from vsperf.output.compare_page import html_page, markdown
+from vsperf.output.compare_page import html_page, markdown, picture_of
 from vsperf.output.compare_text import (
     MOST_SIDES,
     change_tables,
@@ -234,7 +234,8 @@ def _print(found: Comparison, only_changed: bool, limit: int, asked: float | Non
         out.print(meaning, style="dim")
     for line in notes(found):
         out.print(f"! {line}")
-    out.print("as a page, with a picture of it: the same with -o change.html", style="dim")
+    pictured = "" if picture_of(found) is None else ", with a picture of it"
+    out.print(f"as a page{pictured}: the same with -o change.html", style="dim")
 
 
 def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> ExitCode:

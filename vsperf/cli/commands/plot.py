@@ -7,9 +7,9 @@ import fnmatch
 import itertools
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,6 +22,9 @@ from vsperf.cli.terminal import fitting
 from vsperf.errors import ExitCode, UsageError
 from vsperf.records.files.chosen import find_runs
 from vsperf.records.files.view import CaseView, views
+
+if TYPE_CHECKING:
+    from vsperf.output.figures.plot import Plot
 
 MANY = 20
 """Files that are written without a word of what that takes."""
@@ -123,16 +126,34 @@ def command(
     cases = _cases(find_runs(results, runs), glob)
     found = [one for _, one in drawings(cases, [plot.name], Options(by, beside))]
     if not found:
-        raise UsageError(
-            f"there is nothing to draw for {name}",
-            why=f"of {plot.title}, these records hold nothing, or so little that a number says it",
-            fix=f"it takes {plot.needs or 'records of something else'}",
-        )
+        raise _nothing_to_draw(plot, _cases(find_runs(results, runs), glob))
     if data:
         _print_data(name, found, as_json=as_json)
     else:
         _write(found, target)
     return ExitCode.OK
+
+
+def _nothing_to_draw(plot: Plot, cases: Iterable[CaseView]) -> UsageError:
+    """Say what is missing: numbers of cases that there are, or else other cases."""
+    from vsperf.output.compare_text import first_of
+
+    without: dict[str, list[str]] = {}
+    for case in cases:
+        if why := plot.missing(case):
+            without.setdefault(why, []).append(f"{case.label} of {case.run.rpartition('-')[2]}")
+    what = f"there is nothing to draw for {plot.name}"
+    takes = f"it takes {plot.needs or 'records of something else'}"
+    if not without:
+        why = f"of {plot.title}, these records hold nothing, or so little that a number says it"
+        return UsageError(what, why=why, fix=takes)
+    named = "; ".join(f"{first_of(labels)} ({why})" for why, labels in without.items())
+    return UsageError(
+        what,
+        why=f"there is no number to be drawn of {named}",
+        fix="measure again on a quiet machine, or for longer: `vsperf run … --wait 30m --preset "
+        f"standard`; {takes}",
+    )
 
 
 def _cases(folders: Sequence[Path], glob: str | None) -> Iterator[CaseView]:

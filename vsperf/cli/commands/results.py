@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from vsperf.analysis.answers import headlines
-from vsperf.analysis.summary import BUSY, outcome_text, too_busy
+from vsperf.analysis.summary import BUSY, outcome_look, outcome_text, too_busy
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option, say_json, took_text
@@ -189,7 +189,7 @@ def _results(entry: CaseEntry) -> str | None:
 
 def _outcome(entry: CaseEntry) -> Cell:
     if entry.record is not None:
-        return Cell(outcome_text(entry.record), entry.record.outcome.value)
+        return Cell(outcome_text(entry.record), outcome_look(entry.record))
     return Cell(how_far(begun=entry.attempt > 0, refuted=entry.refuted), "aside")
 
 

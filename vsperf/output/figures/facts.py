@@ -123,8 +123,15 @@ class Facts:
     @property
     def believed(self) -> bool:
         """Whether its numbers may be drawn at all."""
-        record = self.view.record
-        return record is not None and record.outcome in (Outcome.PASS, Outcome.FAIL)
+        return not self.unbelieved
+
+    @property
+    def unbelieved(self) -> str:
+        """Why its numbers may not be drawn; empty where they may."""
+        if self.view.record is None:
+            return "not finished" if self.view.start is not None else "not begun"
+        outcome = self.view.record.outcome
+        return "" if outcome in (Outcome.PASS, Outcome.FAIL) else outcome.value
 
 
 def trusted(flags: tuple[Flag, ...]) -> bool:

@@ -54,6 +54,14 @@ def gather(view: CaseView) -> tuple[GoalInterval, ...]:
     )
 
 
+def missing(view: CaseView) -> str:
+    """Return why a search has no interval to draw; empty if it has, or is none."""
+    if unbelieved := Facts(view).unbelieved:
+        return unbelieved
+    searched = view.result is not None and view.result.goals
+    return "no lower bound that can be believed" if searched and not gather(view) else ""
+
+
 def draw(samples: Sequence[GoalInterval], options: Options) -> Drawing | None:
     """Draw each interval from the highest load that passed to the lowest that failed."""
     if not samples:
@@ -108,5 +116,6 @@ PLOT = Plot(
     needs="a search of two frame sizes, or of one in two runs, such as `phy2phy_tput`",
     gather=gather,
     draw=draw,
+    missing=missing,
     in_report=False,  # the table has them, and in a plot they are hardly wider than its lines
 )

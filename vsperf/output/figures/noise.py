@@ -18,6 +18,7 @@ from vsperf.output.figures.rates import (
     gather,
     left_out,
     line_of,
+    missing,
     remarks,
     shown_of,
 )
@@ -112,6 +113,7 @@ PLOT = Plot(
     title="frames per second with and without noise, a line for each level",
     needs="a quiet case and one beside noise: `vsperf run TESTCASE --noise none,level_1`",
     gather=gather,
+    missing=missing,
     draw=draw,
 )
 LEVELS = Plot(
@@ -119,6 +121,7 @@ LEVELS = Plot(
     title="frames per second over the levels of noise, a line for each frame size",
     needs="two levels of noise or more: `vsperf run TESTCASE --noise none,level_1,level_2`",
     gather=gather,
+    missing=missing,
     draw=draw_levels,
 )
 LATENCY = Plot(

@@ -36,6 +36,11 @@ class Options:
     """Names of published tables that are drawn with it."""
 
 
+def nothing_missing(view: CaseView) -> str:
+    """Say nothing, as a plot does that draws what trials were, and not what they came to."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """A named way from records to a drawing.
@@ -61,6 +66,8 @@ class Plot:
     """Whether it is the headline of a case whose loads were given, or gone through."""
     needs: str = ""
     """What makes it drawable, for whoever has nothing of it: runs, cases or a setting."""
+    missing: Callable[[CaseView], str] = nothing_missing
+    """Why a case has no number to draw; empty where it has, or is of something else."""
 
 
 # All plots of this installation, by entry point, and the drawings that they make of cases.

@@ -61,7 +61,7 @@ def gather(view: CaseView, unit: Unit = Unit.FPS) -> tuple[Rate, ...]:
     main = next(_rates(result, unit), None) if result is not None else None
     if main is None and result is not None and not result.empty:
         return ()  # it answers something else
-    why = _left_out(view, facts, main)
+    why = _left_out(facts, main)
     measure, fps, low, high, open_ended = main or ("", None, None, None, False)
     return (
         Rate(
@@ -112,12 +112,15 @@ def _clean(result: SearchResult, measure: str) -> tuple[float, float | None] | N
     return clean.lower_fps, clean.upper_fps
 
 
-def _left_out(view: CaseView, facts: Facts, main: Main | None) -> str:
+def missing(view: CaseView) -> str:
+    """Return why a case that was asked for a rate has none to draw; empty if it has."""
+    return next((one.evidence.left_out for one in gather(view)), "")
+
+
+def _left_out(facts: Facts, main: Main | None) -> str:
     """Return why a case has no number to draw; empty if it has."""
-    if view.record is None:
-        return "not finished" if view.start is not None else "not begun"
-    if not facts.believed:
-        return view.record.outcome.value
+    if facts.unbelieved:
+        return facts.unbelieved
     if main is None:
         return "nothing found"
     if main[1] is None:

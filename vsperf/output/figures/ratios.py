@@ -20,6 +20,7 @@ from vsperf.output.figures.drawing import (
     Scale,
     Tick,
 )
+from vsperf.output.figures.facts import Facts
 from vsperf.output.figures.groups import Evidence, drawn, evidence_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import source_of, told_of
@@ -77,6 +78,16 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
             noise=beside_noise(view.record),
         ),
     )
+
+
+def missing(view: CaseView) -> str:
+    """Return why a case has no number that has a ratio; empty if it has one."""
+    if too_busy_to_tell(view.record):
+        return "too busy to tell"
+    numbers = _numbers(view.result, noise=beside_noise(view.record))
+    if any(not one.no_answer for one in numbers):
+        return ""
+    return Facts(view).unbelieved or next((one.no_answer for one in numbers), "no answer")
 
 
 def _numbers(
@@ -246,8 +257,9 @@ PLOT = Plot(
     title="what changed from the first run to others, with confidence intervals",
     needs="two runs of one case, or one run of several switches, with an answer on each side: "
     "`vsperf plot ratios RUN RUN`. A lower bound (≥) has no ratio, nor has a number of a machine "
-    "that was too busy to tell, or one that is told by regime; `vsperf plot intervals RUN RUN` "
-    "draws these as they are",
+    "that was too busy to tell, or one that is told by regime; `vsperf compare RUN RUN` has them "
+    "side by side",
     gather=gather,
     draw=draw,
+    missing=missing,
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from vsperf.output.figures.drawing import Axis, Boxes, Drawing, Panel, Point, Scale, Tick
 from vsperf.output.figures.groups import drawn, groups_of, not_drawn
 from vsperf.output.figures.plot import Options, Plot
-from vsperf.output.figures.rates import Rate, gather, shown_of
+from vsperf.output.figures.rates import Rate, gather, missing, shown_of
 from vsperf.quantities.human import human_fps
 
 MOST = 24
@@ -54,5 +54,6 @@ PLOT = Plot(
     title="repeats of each case as points and box, against their median",
     needs="repeats of a case: `vsperf run TESTCASE --repeat 5`",
     gather=gather,
+    missing=missing,
     draw=draw,
 )

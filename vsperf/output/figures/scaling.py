@@ -18,7 +18,7 @@ from vsperf.output.figures.drawing import (
 from vsperf.output.figures.groups import Group, drawn, groups_of, most_of
 from vsperf.output.figures.plot import Options, Plot
 from vsperf.output.figures.published import Published, beside
-from vsperf.output.figures.rates import RATE_AXIS, Rate, gather, line_of, remarks, shown_of
+from vsperf.output.figures.rates import RATE_AXIS, Rate, gather, line_of, missing, remarks, shown_of
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 
@@ -145,6 +145,7 @@ FLOWS = Plot(
     title="frames per second against number of flows",
     needs="two numbers of flows or more: `--set traffic.flows=[1,1k,100k]`",
     gather=gather,
+    missing=missing,
     draw=draw_flows,
 )
 WORKERS = Plot(

@@ -19,6 +19,7 @@ from vsperf.output.figures.rates import (
     gather,
     left_out,
     line_of,
+    missing,
     remarks,
     shown_of,
 )
@@ -107,6 +108,7 @@ PLOT = Plot(
     title="frames per second against frame size, below the line rate and what the generator does",
     needs="rates of two frame sizes or more, or of two runs, such as `phy2phy_tput`",
     gather=gather,
+    missing=missing,
     draw=draw,
     rank=1,
 )
