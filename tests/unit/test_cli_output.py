@@ -385,6 +385,15 @@ def test_a_terminal_breaks_lines_between_words_and_no_path() -> None:
     assert [line.startswith("  ") for line in broken] == [False] + [True] * (len(broken) - 1)
 
 
+def test_what_goes_on_is_indented_alike_wherever_a_line_is_broken() -> None:
+    line = Text("#1  lost 0  [switch-kept-from-running, generator-paused]")
+    assert between_words(line, 34).plain.splitlines() == [
+        "#1  lost 0",
+        "  [switch-kept-from-running,",
+        "  generator-paused]",
+    ]
+
+
 def test_both_answers_have_a_reason() -> None:
     goal = goal_result().model_copy(update={"clean": CLEAN})
     planned = header().cases[0]

@@ -10,7 +10,7 @@ from stored_runs import store
 
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
-from vsperf.records.files.folders import RECORDS
+from vsperf.records.files.folders import RECORDS, lock
 
 SHORT = ["--testbed", "sim", "--progress", "quiet", "--set", "traffic.frame_size=64B"]
 
@@ -53,3 +53,19 @@ def test_repeats_of_a_case_have_their_numbers(
     listed = capsys.readouterr().out
     assert "phy2phy_smoke-64B #1 " in listed
     assert "phy2phy_smoke-64B #2 " in listed
+
+
+def test_an_export_of_a_run_that_goes_on_says_so_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = header("2026-11-22-phy2phy_tput-cccc")
+    folder = store(tmp_path, begun.run, [begun])
+    still = f"{begun.run} is still running: this holds what was stored by now"
+    where = ["--results", str(tmp_path), "-o", str(tmp_path / "made")]
+    with (folder / RECORDS).open("rb") as written:
+        assert lock(written.fileno(), exclusive=True, wait_s=0)
+        for form in ("json", "prometheus", "influx"):
+            assert run_cli(["export", form, begun.run, *where]) == ExitCode.OK
+            assert capsys.readouterr().err.splitlines().count(still) == 1
+    assert run_cli(["export", "json", begun.run, *where]) == ExitCode.OK
+    assert still not in capsys.readouterr().err

@@ -10,11 +10,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from all_wrong import hold_each, none_wrong, relative
 from conftest import REPOSITORY
-from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile
+from export_samples import GOLDEN, HOSTILE, every_outcome, exported, hostile, run_of
+from export_samples import case as planned_case
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as scraped_families
+from record_samples import case_record, case_start
 
 from vsperf.output.export.time_series import _head, in_base_units
 from vsperf.output.table import Column
@@ -126,12 +128,35 @@ def test_of_two_runs_of_a_case_the_newer_one_is_scraped_whatever_their_order() -
     for run in runs:
         for case in run.cases():
             if case.record is not None:
-                key = (case.label, run.header.testbed)
+                key = (case.key, run.header.testbed)
                 moment = datetime.fromisoformat(case.record.finished_at).timestamp()
                 over[key] = max(over.get(key, 0.0), moment)
     for one in told["vsperf_case_over_seconds"].samples:
-        expected = over[one.labels["name"], one.labels["testbed"]]
+        expected = over[one.labels["case"], one.labels["testbed"]]
         assert one.value == pytest.approx(expected, abs=0.001)
+
+
+def test_other_settings_make_another_series(tmp_path: Path) -> None:
+    """Where a trend has a cut, a graph would else go on with numbers of something else."""
+    runs = []
+    for number, key in enumerate(("phy2phy_tput-64B-aaaa", "phy2phy_tput-64B-bbbb")):
+        lines = (case_start(key), case_record(key))
+        one = planned_case(key, label="phy2phy_tput-64B")
+        runs.append(run_of(tmp_path, [one], *lines, run=f"2026-11-20-phy2phy_tput-k7f{number}"))
+    found = scraped(*runs)
+    for family in ("vsperf_case_over_seconds", "vsperf_case_info"):
+        assert [one.labels["case"][-4:] for one in found[family].samples] == ["aaaa", "bbbb"]
+        assert {one.labels["name"] for one in found[family].samples} == {"phy2phy_tput-64B"}
+
+
+def test_only_a_case_that_is_over_says_when(tmp_path: Path) -> None:
+    found = scraped(every_outcome(tmp_path))
+    over = {one.labels["case"] for one in found["vsperf_case_over_seconds"].samples}
+    assert "case-PASS" in over
+    assert {one.labels["case"] for one in found["vsperf_case_info"].samples} - over == {
+        "cut",
+        "never",
+    }
 
 
 def test_the_dashboard_asks_for_what_is_exported() -> None:

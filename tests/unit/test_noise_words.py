@@ -178,7 +178,7 @@ class TestProblems:
             ("{kind: memory, read_rate: 0, write_rate: 0}", "which is no load"),
             ("{kind: memory, near: somewhere}", "near"),
             ("{kind: memory, to: moon}", "to"),
-            ("{kind: memory, cpus: 1-3}", "there are 1 instances"),
+            ("{kind: memory, cpus: 1-3}", "names 3 CPUs, and instances is 1"),
             ("{kind: memory, read_rate: 5000}", "a rate is written like"),
             ("{kind: memory, loud: 3}", "loud"),
         ],

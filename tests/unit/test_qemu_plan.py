@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from config_world import see_refused
 from pydantic import ValidationError
 from qemu_cases import (
     ACCELERATED,
@@ -82,8 +83,14 @@ def test_cpus_of_the_user_are_dealt_out_vnf_by_vnf() -> None:
 
 def test_too_few_cpus_for_the_vcpus_are_refused() -> None:
     case = qemu_case(PVVP, cpus="2")
-    with pytest.raises(UsageError, match="names 1 CPUs, and 2 VNFs have 2 vCPUs"):
+    with pytest.raises(UsageError, match="names 1 CPU, and 2 VNFs have 2 vCPUs"):
         needs_of(case, spec_of(case))
+
+
+def test_too_few_cpus_are_told_with_their_place(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ("--set", "vnf.vcpus=2", "--set", "vnf.cpus=1")
+    told = ("`vnf.cpus` names 1 CPU, and 1 VNF has 2 vCPUs", "--set vnf.cpus=1:10", "name 2 CPUs")
+    see_refused(capfd, "pvp_tput", words, told)
 
 
 def test_guests_take_their_memory_from_hugepages_unless_told_otherwise() -> None:
@@ -174,7 +181,7 @@ def test_vnfs_without_a_switch_between_have_all_their_nics() -> None:
 
 
 def test_devices_have_to_be_as_many_as_nics() -> None:
-    with pytest.raises(UsageError, match="names 1 devices for vm1, which has 2"):
+    with pytest.raises(UsageError, match="names 1 device for vm1, which has 2 NICs"):
         vnfs(qemu_case(devices=["0000:03:00.1"]))
 
 

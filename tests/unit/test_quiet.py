@@ -328,6 +328,11 @@ def test_all_that_others_use_is_told_with_whom_to_end() -> None:
     assert (refused.value.problems[0].fix or "").startswith("wait until "), "nobody can be named"
 
 
+def test_all_that_disturb_are_to_be_ended_and_not_the_busiest_alone() -> None:
+    busy = [Share(1, "dperf", 900_000), Share(2, "dperf", 400_000), Share(3, "sshd", 20_000)]
+    assert Taken(1_320_000, 0, busy).whom == "end dperf (1) and dperf (2), "
+
+
 def test_what_a_hypervisor_gives_to_others_is_taken_as_well(taken: Any) -> None:
     stolen = taken([{"steal": 80, "idle": 20}, {"steal": 60, "idle": 40}], {})
     assert (stolen.ppm, stolen.stolen_ppm) == (1_400_000, 1_400_000)

@@ -273,7 +273,13 @@ def test_what_limited_a_number_has_one_name_and_so_has_the_time_that_it_may_take
     assert not any("limited by" in words for words in SUBJECTS.values())
     assert LIMITED_BY[Limit.BUDGET] == f"the {Limit.BUDGET}"
     for said in (LIMITS[Limit.BUDGET], Flag.OUT_OF_BUDGET.meaning):
-        assert said.startswith("The budget was used up")
+        assert said.startswith("The case's share of the budget was used up")
+
+
+def test_what_exports_and_plans_call_something_is_explained() -> None:
+    assert "sleep most of the time" in str(find("switch main"))
+    for name in ("pdr_throughput", "ndr_throughput_fps", "conditional throughput"):
+        assert "at the lower bound" in str(find(name))
 
 
 def test_a_word_with_two_meanings_is_told_with_both() -> None:

@@ -152,14 +152,15 @@ def between_words(text: Text, width: int, indent: str = INDENT) -> Text:
         longest = max(map(cell_len, words_of(line.plain)), default=0)
         pattern = WORD if longest + len(indent) <= width else PART
         for word in pattern.finditer(line.plain):
-            length = cell_len(word[0])
-            if used + cell_len(word[0].rstrip()) > width and used > len(indent):
-                breaks.append(word.start())
+            part = word[0]
+            if used + cell_len(part.rstrip()) > width and used > len(indent):
+                part = part.lstrip()  # what stood between columns is no indent
+                breaks.append(word.end() - len(part))
                 used = len(indent)
-            used += length
+            used += cell_len(part)
         parts = line.divide(breaks)
-        for part in parts[:-1]:
-            part.rstrip()
+        for one in parts[:-1]:
+            one.rstrip()
         found.append_text(Text("\n" if number else ""))
         found.append_text(Text("\n" + indent).join(parts))
     return found

@@ -42,7 +42,5 @@ class NoiseSpec(DriverSpec):
     @model_validator(mode="after")
     def _one_choice_of_cpus(self) -> Self:
         if self.cpus is not None and len(self.cpus) > self.instances:
-            raise ValueError(
-                f"cpus names {len(self.cpus)} CPUs, and there are {self.instances} instances"
-            )
+            raise ValueError(f"cpus names {len(self.cpus)} CPUs, and instances is {self.instances}")
         return self

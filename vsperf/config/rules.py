@@ -84,6 +84,7 @@ def case_problems(spec: CaseSpec, document: Section) -> list[Problem]:
     return [
         *_within_the_method(spec, document),
         *_of_the_switch(spec, document),
+        *_of_the_vnfs(spec, document),
         *_latency_goal(spec, document),
         *_beyond_the_link(spec, document),
         *place_problems(spec, document),
@@ -111,6 +112,17 @@ def _of_the_switch(spec: CaseSpec, document: Section) -> list[Problem]:
         p for one in specs for p in (*_modifications(one, document), *_for_everybody(one, document))
     ]
     return list(dict.fromkeys(found))
+
+
+def _of_the_vnfs(spec: CaseSpec, document: Section) -> list[Problem]:
+    """Return what does not go with the VNFs of the topology, where their driver looks at it."""
+    misfits = getattr(spec.vnf, "misfits", None)
+    problems = []
+    for one in misfits(spec.topology) if misfits is not None else ():
+        node = find(document, f"vnf.{one.path}")
+        what = f"`vnf.{one.path}` {one.what}"
+        problems.append(Problem(what, node.mark.location if node else None, one.why, one.fix))
+    return problems
 
 
 def _modifications(spec: CaseSpec, document: Section) -> list[Problem]:

@@ -18,6 +18,8 @@ from vsperf.errors import Problem
 
 MOST_PROBLEMS = 50
 """Further ones are counted only: nobody reads more, and each costs a search for near names."""
+MOST_OWNERS = 2
+"""What more sections know is of no one of them, and one here is meant rather."""
 
 Model = TypeVar("Model", bound=BaseModel)
 # Patterns of names → how such a name is written.
@@ -303,9 +305,21 @@ def _unknown(place: Place, mark: Mark, context: Context, prefix: str) -> Problem
         owners = listed(kind for model in others for kind in kinds(model))
         why = f"it belongs to kind {owners}; this is another one"
     else:
+        fix = fix or _meant(key, inside, known, exact)
         fix = fix or did_you_mean(key, known) or _elsewhere(key, inside, context.paths)
     fix = fix or f"known here: {listed(known, 20)}"
     return Problem(f"{quoted(key)} is not known {where}", mark.location, why, fix)
+
+
+def _meant(key: str, inside: str, known: Iterable[str], exact: Iterable[str]) -> str | None:
+    """Suggest the sections that know a key, before one here that is only spelt like it."""
+    paths = [path for path in exact if not path.startswith(f"{inside}.")]
+    if not inside or not 0 < len(paths) <= MOST_OWNERS:
+        return None
+    meant = [f"`{path}`" for path in paths]
+    if (near := nearest(key, known)) is not None:
+        meant.append(f"`{near}` here")
+    return f"did you mean {' or '.join(meant)}?"
 
 
 def _elsewhere(key: str, inside: str, paths: Iterable[str]) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
+from vsperf.quantities.human import counted
 from vsperf.quantities.units import NANOSECONDS, Duration
 
 S = TypeVar("S", bound=DriverSpec)
@@ -53,4 +54,4 @@ def require_as_many(spec: DriverSpec, threads: str, cpus: str) -> None:
     """
     pinned, wanted = getattr(spec, cpus), getattr(spec, threads)
     if pinned is not None and threads in spec.model_fields_set and wanted != len(pinned):
-        raise ValueError(f"{threads} is {wanted}, but {cpus} names {len(pinned)} CPUs")
+        raise ValueError(f"{threads} is {wanted}, but {cpus} names {counted(len(pinned), 'CPU')}")

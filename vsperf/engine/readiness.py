@@ -50,6 +50,8 @@ PAUSE_S = 5.0
 MOST_PPM = 500_000
 """Of a CPU beyond those that the run leaves free: what doctor warns of (a tenth) disturbs trials,
 which clean time tells; with half of a CPU most of the time is not clean."""
+DISTURBING_PPM = 100_000
+"""Of a CPU, by one program: what doctor warns of."""
 LEAST_PPM = 10_000
 """Of a CPU: what is less is not told."""
 SHOWN = 3
@@ -89,12 +91,13 @@ class Taken:
 
     @property
     def whom(self) -> str:
-        """Whom to end: who can be named and has most of it."""
-        seen = [*self.programs, *self.starters]
-        worst = max(seen, key=lambda one: one.ppm, default=None)
-        if worst is None or worst.ppm < MOST_PPM // 2:
+        """Whom to end: who is named and has most of it, and those that alone disturb trials."""
+        seen = [*self.programs[:SHOWN], *self.starters[:SHOWN]]
+        named = sorted(seen, key=lambda one: one.ppm, reverse=True)
+        if not named or named[0].ppm < MOST_PPM // 2:
             return ""
-        return f"end {worst.name} ({worst.pid}), "
+        ended = [one for one in named if one.ppm >= DISTURBING_PPM][:SHOWN]
+        return f"end {' and '.join(f'{one.name} ({one.pid})' for one in ended)}, "
 
 
 def _percent(ppm: int) -> str:

@@ -432,8 +432,9 @@ class Flag(enum.StrEnum):
     OUT_OF_BUDGET = (
         "out-of-budget",
         Severity.SUSPECT,
-        "The budget was used up before the search ended. The bounds are those found so far; the "
-        "interval is wider than asked, or one-sided.",
+        "The case's share of the budget was used up before the search ended. Of several cases each "
+        "has a share by the time of its trials, one alone has all. The bounds are those found so "
+        "far; the interval is wider than asked, or one-sided.",
     )
     FEWER_REPEATS = (
         "fewer-repeats",

@@ -29,7 +29,7 @@ LIMITS = {
     "switch may do better, or something beside it drops frames.",
     Limit.SETTING: "The highest load that the settings allow (`search.max_load`) passed. Of "
     "programs: what was asked for by a clock (`search.rate`) was answered.",
-    Limit.BUDGET: "The budget was used up before the limit was found.",
+    Limit.BUDGET: "The case's share of the budget was used up before the limit was found.",
     Limit.UNKNOWN: "Trials contradict each other, as the flags say, so little of their time was "
     "clean that nobody can tell whose loss it was, or there is no answer, for the reason given. Of "
     "programs: none had nothing left, or several had.",

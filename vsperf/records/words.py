@@ -16,6 +16,8 @@ RATES: Mapping[str, str] = MappingProxyType(
         "frames; a line below the table says how many. With RFC 2544 a single loss fails it.",
         "PDR": "Partial drop rate: the same with a little loss allowed; each case says how much.",
         "throughput": "What RFC 2544 calls the NDR: the highest load at which no frame is lost.",
+        "conditional throughput": "What arrived at the lower bound of a goal, per direction. Where "
+        "loss is allowed it is a little below that bound. Exports call it `pdr_throughput_fps`.",
         "interval": "A load that passed … one that failed. The truth lies between; a narrower one "
         "takes more trials. Each end is rounded away from the truth: what is at least 4,528,985 is "
         "shown as at least 4.528 M. The load of a trial bounds nothing and is rounded as usual, to "
@@ -136,6 +138,8 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "NIC": "A network card, of a host or of a VNF.",
         "PMD": "Poll-mode driver: DPDK's way to receive, by a thread that always looks. A PMD "
         "thread of Open vSwitch is such a thread.",
+        "switch main": "All threads of a switch but those that poll. They sleep most of the time, "
+        "so they may share a CPU; `vsperf plan` says which.",
         "queue": "A ring of frames between two parts. A port may have several, each for a thread.",
         "simple": "OVS-DPDK's match by port alone, where no rule asks for more: such frames need "
         "no cache, and settings of caches change nothing for them.",
@@ -516,6 +520,10 @@ ALSO = MappingProxyType(
         "too busy to tell": "host-too-busy",
         "labels": "label",
         "limited by": "limit",
+        **dict.fromkeys(
+            (f"{goal}_throughput{unit}" for goal in ("ndr", "pdr") for unit in ("", "_fps")),
+            "conditional throughput",
+        ),
         **dict.fromkeys(("lowest", "minimum"), "least"),
         **dict.fromkeys(("highest", "maximum"), "most"),
         "stalls": "stall",

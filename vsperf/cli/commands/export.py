@@ -19,6 +19,7 @@ from vsperf.errors import ExitCode, UsageError
 from vsperf.output.export.base import Watch
 from vsperf.output.export.catalog import LIKE, format_names, load_format, opened, shown, targets
 from vsperf.records.files.chosen import find_runs
+from vsperf.records.files.reader import RunState
 from vsperf.records.files.view import CaseView, RunView, open_run
 
 NAMES = 18
@@ -90,6 +91,8 @@ def command(
             say(f"wrote {path}", err=True)
     for run in runs:
         say_of(run.header)
+        if run.state is RunState.RUNNING:
+            say(f"{run.run} is still running: this holds what was stored by now", err=True)
         if run.simulated:
             say(f"{run.run} is SIMULATED: its numbers come from a model", err=True)
     return ExitCode.OK

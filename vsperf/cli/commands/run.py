@@ -94,6 +94,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     epilog="Examples:\n\n\b\n"
     "  vsperf run phy2phy_smoke\n"
     "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
+    "  vsperf run phy2phy_tput --set 'traffic.frame_size=[64B, 1518B]'\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
     "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5    # in turns\n"

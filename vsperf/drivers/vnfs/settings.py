@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from vsperf.config.base import DriverSpec
+from vsperf.config.method import Contradiction
 from vsperf.config.suggest import quoted
 from vsperf.config.topology import Topology
 from vsperf.config.yaml import is_plain_text
 from vsperf.errors import UsageError
+from vsperf.quantities.human import counted
 from vsperf.quantities.units import CpuSet
 
 LONGEST = 4096
@@ -51,6 +53,8 @@ class VnfsSpec(DriverSpec):
 
     shared: ClassVar[tuple[str, ...]] = ("kind", "each", "cpus")
     """Settings of all VNFs together, which none can have for itself."""
+    FORWARDING: ClassVar[str] = "vCPU"
+    """What `cpus` has one for each of."""
     each: dict[VnfName, dict[str, Any]] = Field(default_factory=dict)
     """Settings of single VNFs, which win over those for all: `vm2: {forward: mac}`. A text,
     here and in all settings, may say `{{ vm.index }}`, counted from 1, and `{{ vm.name }}`."""
@@ -62,6 +66,23 @@ class VnfsSpec(DriverSpec):
             for vnf in self.each or ("vm1",):
                 _of_vnf(self, vnf)
         return self
+
+    @property
+    def vcpu_count(self) -> int:
+        """How many CPUs a VNF needs for what forwards."""
+        return 1
+
+    def misfits(self, topology: Topology) -> Iterator[Contradiction]:
+        """Yield what cannot be in a topology, told with its place in a file."""
+        cpus: CpuSet | None = getattr(self, "cpus", None)
+        if cpus is None or not topology.vnfs:
+            return
+        try:
+            counts = {name: own.vcpu_count for name, own in by_vnf(self, topology).items()}
+        except UsageError:  # told when it is planned
+            return
+        if (wrong := _not_as_many(cpus, counts, self.FORWARDING)) is not None:
+            yield wrong
 
 
 def own_settings(info: ValidationInfo) -> frozenset[str] | None:
@@ -157,14 +178,22 @@ def deal_out(
     """
     if cpus is None:
         return {}
-    wanted = sum(counts.values())
-    if len(cpus) != wanted:
-        raise UsageError(
-            f"vnf.cpus names {len(cpus)} CPUs, and {len(counts)} VNFs have {wanted} {what}",
-            why="each is kept to a CPU of its own",
-            fix=f"name {wanted} CPUs, or leave the choice to vsperf",
-        )
+    if (wrong := _not_as_many(cpus, counts, what)) is not None:
+        raise UsageError(f"vnf.{wrong.path} {wrong.what}", why=wrong.why, fix=wrong.fix)
     found, rest = {}, list(cpus)
     for name, count in counts.items():
         found[name], rest = tuple(rest[:count]), rest[count:]
     return found
+
+
+def _not_as_many(cpus: CpuSet, counts: Mapping[str, int], what: str) -> Contradiction | None:
+    wanted = sum(counts.values())
+    if len(cpus) == wanted:
+        return None
+    have = f"{counted(len(counts), 'VNF')} {'has' if len(counts) == 1 else 'have'}"
+    return Contradiction(
+        "cpus",
+        f"names {counted(len(cpus), 'CPU')}, and {have} {counted(wanted, what)}",
+        why="each is kept to a CPU of its own",
+        fix=f"name {counted(wanted, 'CPU')}, or leave the choice to vsperf",
+    )

@@ -25,9 +25,10 @@ CONTINUED: Final = frozenset({"testcase", "testbed", "preset", "simulated"})
 """What of them is the same in the next run of a case."""
 REPEAT: Final = "repeat"
 PREFIX: Final = "vsperf_case"
+OVER: Final = "over_seconds"
 OF_EACH_CASE: Final = {
     f"{PREFIX}_info": "What is no number of a case, as labels.",
-    f"{PREFIX}_over_seconds": "When the case was over, in seconds since 1970.",
+    f"{PREFIX}_{OVER}": "When the case was over, in seconds since 1970.",
 }
 BASE_UNITS: Final[Mapping[str, tuple[str, int]]] = {
     "_ns": ("_seconds", 1_000_000_000),
@@ -84,13 +85,14 @@ class PrometheusText(Format):
 
     So the textfile collector of node_exporter and the Pushgateway take it. A series goes on from
     one run to the next: neither a run nor its labels tell it apart, `vsperf_case_info` has these.
+    Other settings make another series, as they cut a trend: the id in `case` has a digest of them.
     """
 
     summary = "the newest metrics of each case, for the textfile collector of node_exporter"
     tables: ClassVar[Mapping[str, str]] = {"metrics": "vsperf.prom"}
 
     def write(self, runs: Sequence[RunView], outputs: Mapping[str, BinaryIO], watch: Watch) -> None:
-        """Write family after family, each once: of cases with one name the newest counts."""
+        """Write family after family, each once: of attempts at one case the newest counts."""
         found = in_base_units(metrics(case_columns(runs)))
         columns = [one for one in found if one.name != REPEAT]
         newest: dict[str, tuple[datetime, str, tuple[tuple[str, Value], ...]]] = {}
@@ -99,7 +101,7 @@ class PrometheusText(Format):
             if moment is None or (series in newest and newest[series][0] > moment):
                 continue
             info = _labels({**telling(view), **_info(view)})
-            newest[series] = (moment, info, tuple(values(columns, CaseRow.of(view))))
+            newest[series] = (moment, info, (*_over(view), *values(columns, CaseRow.of(view))))
         output = outputs["metrics"]
         meanings = {f"{PREFIX}_{one.name}": one.meaning for one in columns} | OF_EACH_CASE
         for name, lines in _families(newest).items():
@@ -141,20 +143,24 @@ def _families(
     newest: Mapping[str, tuple[datetime, str, tuple[tuple[str, Value], ...]]],
 ) -> dict[str, list[str]]:
     """Return the lines of each family of samples, by its name."""
-    found: dict[str, list[str]] = {f"{PREFIX}_info": [], f"{PREFIX}_over_seconds": []}
-    for series, (moment, info, told) in newest.items():
+    found: dict[str, list[str]] = {f"{PREFIX}_info": []}
+    for series, (_, info, told) in newest.items():
         found[f"{PREFIX}_info"].append(f"{PREFIX}_info{info} 1\n")
-        over = f"{PREFIX}_over_seconds{series} {moment.timestamp():.3f}\n"
-        found[f"{PREFIX}_over_seconds"].append(over)
         for name, value in told:
             line = f"{PREFIX}_{name}{series} {value!r}\n"
             found.setdefault(f"{PREFIX}_{name}", []).append(line)
     return found
 
 
+def _over(view: CaseView) -> Iterator[tuple[str, Value]]:
+    """Yield when a case was over; nothing of one that is not, whenever it was begun."""
+    if view.record is not None and (over := moment(view.record.finished_at)) is not None:
+        yield OVER, over.timestamp()
+
+
 def _continued(view: CaseView) -> dict[str, str]:
     """Return what tells a case apart in this run and in the next one."""
-    own = {"name": view.label, REPEAT: str(view.planned.repeat)}
+    own = {"case": view.key, "name": view.label, REPEAT: str(view.planned.repeat)}
     return {**own, **{name: text for name, text in telling(view).items() if name in CONTINUED}}
 
 

@@ -44,6 +44,7 @@ class ProcessSpec(VnfsSpec):
     """Settings of VNFs that are processes of this host."""
 
     HELD_STILL: ClassVar[bool] = True
+    FORWARDING: ClassVar[str] = "forwarding thread"
 
     kind: Literal["process"]
     app: str = "testpmd"
@@ -130,7 +131,7 @@ def needs_of(case: CaseSpec, spec: ProcessSpec) -> Needs:
     """Return a CPU for each forwarding thread, and the memory of all VNFs."""
     settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
-    pins = deal_out(spec.cpus, counts, "forwarding threads")
+    pins = deal_out(spec.cpus, counts, spec.FORWARDING)
     nics_of = Counter(nic.vnf for nic in nics(case.topology))
     memory = sum(
         own.memory or _rings(own, nics_of[name], case.traffic.longest.bytes).memory_mb

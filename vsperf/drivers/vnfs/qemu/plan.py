@@ -24,6 +24,7 @@ from vsperf.host.cpus import CpuNeed, Needs
 from vsperf.host.tree import Tree
 from vsperf.qemu.command import Vm, command_line
 from vsperf.qemu.host import ON, QemuHost
+from vsperf.quantities.human import counted
 from vsperf.quantities.units import CpuSet, Duration
 from vsperf.records.run import Placement, Step, Wire
 
@@ -203,7 +204,7 @@ def needs_of(case: CaseSpec, spec: QemuSpec) -> Needs:
     """Return CPUs for every vCPU and one for the rest of each QEMU, and the guests' memory."""
     settings = by_vnf(spec, case.topology)
     counts = {name: own.vcpu_count for name, own in settings.items()}
-    pins = deal_out(spec.cpus, counts, "vCPUs")
+    pins = deal_out(spec.cpus, counts, spec.FORWARDING)
     found = []
     for name, own in settings.items():
         found.append(CpuNeed(name, own.vcpu_count, pinned=pins.get(name)))
@@ -334,7 +335,7 @@ def _tell(vnf: QemuVnf) -> Step:
 def _check_devices(name: str, spec: QemuSpec, wires: Sequence[Wire]) -> None:
     if spec.devices and len(spec.devices) != len(wires):
         raise UsageError(
-            f"vnf.devices names {len(spec.devices)} devices for {name}, which has {len(wires)} "
-            "NICs in this topology",
+            f"vnf.devices names {counted(len(spec.devices), 'device')} for {name}, which has "
+            f"{counted(len(wires), 'NIC')} in this topology",
             fix="name one device for each NIC, in their order",
         )
