@@ -273,7 +273,7 @@ def test_of_testcases_for_which_there_are_few_cpus_doctor_says_what_a_plan_says(
     run_cli(["doctor"])
     ready = capfd.readouterr().out.partition("ready:")[2].partition("not:")[0]
     (about,) = (one for one in " ".join(ready.split()).split("; ") if "functional only" in one)
-    assert "pvp_*" in about and "lb_" not in about
+    assert "pvp_*" in about and "nat_" not in about
 
 
 def test_testcases_that_cannot_be_with_the_options_are_told_with_what_mends_that(

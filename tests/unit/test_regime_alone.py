@@ -61,7 +61,8 @@ def test_the_record_says_how_far_cpus_were_where_that_is_one_regime(tmp_path: Pa
     least, most = record.result.round_trips_ns or (0, 0)
     assert NEAR[0] <= least <= most <= NEAR[1]
     text = " ".join(shown(tmp_path).split())
-    assert f"one regime: the CPUs of generator and switch were {least} to {most} ns apart" in text
+    assert "one regime" in text
+    assert f": the CPUs of generator and switch were {least} to {most} ns apart" in text
 
 
 def test_it_is_not_called_the_only_one_where_other_trials_were_made_elsewhere() -> None:
