@@ -93,8 +93,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     cls=_Run,
     epilog="Examples:\n\n\b\n"
     "  vsperf run phy2phy_smoke\n"
-    "  vsperf run phy2phy_tput --set traffic.frame_size=64B --repeat 5\n"
-    "  vsperf run phy2phy_tput --set 'traffic.frame_size=[64B, 1518B]'\n"
+    "  vsperf run phy2phy_tput --set 'traffic.frame_size=[64B, 1518B]' --repeat 5\n"
     "  vsperf run 'phy2phy_*' --preset standard --budget 2h\n"
     "  vsperf run phy2phy_tput --testbed sim\n"
     "  vsperf run phy2phy_tput --vswitch ovs-dpdk,vpp --repeat 5    # in turns\n"
@@ -139,7 +138,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     metavar="SHARE",
     help="FAIL where a switch in turns is worse.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
+@click.option("--dry-run", is_flag=True, help="Print the plan, with --resume of the rest.")
 @click.option(
     "--resume", metavar="RUN", shell_complete=complete_run, help="Go on with an interrupted run."
 )
@@ -171,8 +170,7 @@ def command(
     """Run the testcases that NAME... selects: names, globs, files, or tag:TAG.
 
     Prints an estimate, shows progress on stderr, stores each trial at once, and ends with a table;
-    the gravest outcome is the exit code. --resume RUN goes on, and repeats no finished case; with
-    --dry-run it prints the plan of those that are left.
+    the gravest outcome is the exit code. --resume RUN goes on, and repeats no finished case.
     """
     plugins = Plugins.load()
     argv = sys.argv[1:]
