@@ -138,7 +138,7 @@ def _note(ctx: click.Context, error: BaseException) -> None:
     metavar="SHARE",
     help="FAIL where a switch in turns is worse.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan, with --resume of the rest.")
+@click.option("--dry-run", is_flag=True, help="Print the plan, of what is left, and stop.")
 @click.option(
     "--resume", metavar="RUN", shell_complete=complete_run, help="Go on with an interrupted run."
 )
