@@ -423,7 +423,7 @@ def asked_of(**settings: object) -> Answer:
 
 def test_whether_it_is_there_is_asked_of_the_folder_that_is_named(tmp_path: Path) -> None:
     """A program of that name elsewhere is not what a run would start."""
-    assert asked_of().status is Status.ABSENT
+    assert asked_of().status is asked_of(rpc_port=14501).status is Status.ABSENT
     absent = asked_of(install=str(tmp_path))
     assert absent.status is Status.FAILURE and str(tmp_path) in absent.evidence
     (tmp_path / "_t-rex-64").touch()

@@ -8,7 +8,7 @@ from fractions import Fraction
 from vsperf.config.case import CaseSpec
 from vsperf.config.traffic import FULL
 from vsperf.methods.base import loads_of
-from vsperf.quantities.human import human_fps, human_ns
+from vsperf.quantities.human import counted, human_fps, human_ns
 from vsperf.records.clean import LEAST, clean_share
 from vsperf.records.flags import Flag
 from vsperf.records.host import Calibration, Conditions
@@ -101,7 +101,7 @@ def distances(trials: Sequence[Trial], result: SearchResult) -> tuple[str, ...]:
     nearest = MOVED * min(worst) if boundary is None else boundary.near_ns
     near = [trip for trip in worst if trip <= nearest]
     far = [trip for trip in worst if trip > nearest]
-    few = f"in {len(near)} {'trial' if len(near) == 1 else 'trials'}"
+    few = f"in {counted(len(near), 'trial')}"
     regimes = [one for goal in result.goals for one in goal.regimes]
     if result.round_trips_ns is not None:
         where = f"nearer to each other {few} than in {len(far)}"

@@ -143,7 +143,6 @@ def html_page(found: Comparison, *, only_changed: bool = False, asked: float | N
 
 
 def _picture(found: Comparison) -> Picture | None:
-    from vsperf.output.compare_page import picture_of
     from vsperf.output.figures.render import svg
     from vsperf.output.report.page import Picture
 

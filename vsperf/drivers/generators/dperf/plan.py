@@ -157,9 +157,9 @@ def _called_anew(client: Port, server: Port) -> tuple[Port, Port]:
     """
     if LISTENS not in client.device.split(","):
         return client, server
-    called = server.device.replace(CALLS, LISTENS)
-    return replace(client, device=client.device.replace(LISTENS, CALLS)), replace(
-        server, device=called
+    return (
+        replace(client, device=client.device.replace(LISTENS, CALLS)),
+        replace(server, device=server.device.replace(CALLS, LISTENS)),
     )
 
 

@@ -240,7 +240,7 @@ def _listens(port: int) -> bool:
 def _ask(here: Host) -> Answer:
     """Say where it is: elsewhere, or in the folder that is named."""
     spec = here.settings(TrexSpec)
-    if spec is None or spec == TrexSpec(kind=NAME):
+    if spec is None or (spec.starts and spec.install is None):
         return absent(
             "no folder of one is named; for testbeds that name it as their generator",
             "unpack TRex, and name its folder: --generator trex --set generator.install=DIR",
