@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from all_wrong import none_wrong
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 from reread_rounds import answers_of_rounds, turns_differ
+from test_method_paired import SlowGenerator
 from test_reread_connections import moved
 from test_reread_figures import changed
 
@@ -51,6 +52,23 @@ def test_so_they_do_where_a_load_is_given_or_is_no_overload() -> None:
     given.loads = replace(given.loads, fixed=(3_000_000,))
     weak.loads = replace(weak.loads, maximum=3_000_000)
     none_wrong([*compare(given, load="3Mpps"), *compare(weak)])
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        lambda _anew, _side, number: number % 3 == 0,
+        lambda anew, _side, _number: anew in {2, 5},
+        lambda anew, _side, _number: anew > 4,
+        lambda _anew, side, number: side == 1 and number % 3 == 0,
+    ],
+    ids=["passes", "rounds", "too many rounds", "a rival"],
+)
+def test_so_they_do_where_switches_waited_for_the_generator(
+    slow: Callable[[int, int, int], bool],
+) -> None:
+    bench = SlowGenerator(MODELS[1], (1.0, 0.95, 0.98), ("A", "B", "C"), seed=1, slow=slow)
+    none_wrong(compare(bench, rounds=8))
 
 
 def test_so_does_a_load_that_follows_from_the_slowest() -> None:

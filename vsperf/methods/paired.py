@@ -367,8 +367,7 @@ class PairedTurns(Method):
         self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
     ) -> SearchResult:
         """Return what rounds say, whether they were just made or come from a record."""
-        rounds = answering(rounds)
-        if not rounds:
+        if not answering(rounds):
             return SearchResult(complete=False, spoiled=spoiled)
         figures = figures_of(rounds, self.terms)
         return SearchResult(figures=figures, complete=complete, spoiled=spoiled)

@@ -28,6 +28,7 @@ from vsperf.records.turns import (
     carried,
     clean_passes,
     turns_of,
+    waited_alone,
 )
 
 WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
@@ -230,10 +231,23 @@ def compared(
         draw=_between(logarithms, found) if several else None,
         one_round=statistics.median(widths) if widths else None,
         rounds=tuple(found),
-        carried=terms.overload and any(carried(one, letter) for one in rounds),
-        base_carried=terms.overload and any(carried(one, base) for one in rounds),
+        carried=terms.overload and _carried(rounds, letter, base),
+        base_carried=terms.overload and _carried(rounds, base, letter),
         metric=metric,
     )
+
+
+def _carried(rounds: Sequence[Round], letter: str, base: str) -> bool:
+    """Whether a side may be faster than it looks beside another one.
+
+    It brought an overload through; or it waited for the generator so often where the other did not
+    that what is left, without these passes, are those in which it was slow.
+    """
+    if any(carried(one, letter) for one in rounds):
+        return True
+    own = sum(waited_alone(one, letter, base) for one in rounds)
+    others = sum(waited_alone(one, base, letter) for one in rounds)
+    return own - others > WIDE * math.sqrt(own + others)
 
 
 def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:
