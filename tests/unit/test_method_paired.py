@@ -6,14 +6,13 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from assertions import known
 from paired import hold
-from paired_models import LINE_FPS, MODELS, ModelTurns, PairedModel, method, session
+from paired_models import MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.cli.paired_view import compared_table
 from vsperf.methods.paired_figures import interval_text
@@ -22,11 +21,10 @@ from vsperf.quantities.units import Duration
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit, SearchResult
 from vsperf.records.signed_ranks import outermost
-from vsperf.records.turn_columns import Turn, TurnColumns
+from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turn_ratios import Compared, compared, in_round, lost_share
 from vsperf.records.turns import CONTROL, Role, Round, Terms, answering, clean_passes
 from vsperf.search.base import Budget
-from vsperf.simulation.turns import SimulatedTurns
 
 QUIET = PairedModel("quiet")
 BY_NAME = {model.name: model for model in MODELS}
@@ -89,94 +87,6 @@ class BecomesFaster(ModelTurns):
             self.shares = tuple(2 * share for share in self.shares)
             self.turns = self._deployed()
         return super().round(asked)
-
-
-@dataclass
-class SlowTurns(SimulatedTurns):
-    """Those of a generator that offers no more than 2 Mfps per direction at times."""
-
-    slow: Callable[[int, int, int], bool] = lambda *_: False
-    """By the deployment, the side, and which pass it is."""
-
-    def _turn(
-        self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
-    ) -> Turn:
-        number = began_ns // (turn_ns + guard_ns) // len(self.switches)
-        slow = load_fps < LINE_FPS and self.slow(self.deployment, side, number)
-        self.most_fps = 2_000_000 if slow else LINE_FPS
-        return super()._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested)
-
-
-@dataclass
-class SlowGenerator(ModelTurns):
-    """Switches that wait for their generator at times, once the load is known."""
-
-    slow: Callable[[int, int, int], bool] = lambda *_: False
-
-    def _deployed(self) -> SimulatedTurns:
-        made = super()._deployed()
-        settings = {one.name: getattr(made, one.name) for one in fields(made) if one.init}
-        return SlowTurns(**settings, slow=self.slow)
-
-
-class TestSlowGenerator:
-    """Where a machine is slow for a while a switch may wait for frames, and shows no rate of its
-    own."""
-
-    def played(
-        self, slow: Callable[[int, int, int], bool], **settings: Any
-    ) -> tuple[dict[str, Figure], tuple[Round, ...]]:
-        bench = SlowGenerator(BY_NAME["noise"], (1.0, 0.95), ("A", "B"), seed=1, slow=slow)
-        bench.loads = replace(bench.loads, fixed=settings.pop("fixed", ()))
-        found = played(bench, **{"rounds": 8, "pairs": 30, **settings})
-        return found, tuple(one for one in bench.rounds if one.role is Role.ANSWER)
-
-    def test_passes_in_which_a_switch_waited_for_it_are_left_out(self) -> None:
-        found, rounds = self.played(lambda _anew, _side, number: number % 3 == 0)
-        one = rounds[0]
-        assert len(clean_passes(one)) == len(one.passes) - 10
-        ratio = found["ratio_b"]
-        assert ratio.value == pytest.approx(0.95, abs=0.01)
-        assert (ratio.upper or 1) < 1
-        assert ratio.flags == found["rate_a"].flags == ()
-        assert ratio.reason.endswith("; in 80 of 240 passes a switch waited for the generator")
-
-    def test_so_are_rounds_in_which_there_are_too_few_others(self) -> None:
-        found, rounds = self.played(lambda anew, _side, number: anew in {2, 5} and number > 5)
-        assert [one.deployment for one in answering(rounds)] == [1, 3, 4, 6, 7, 8]
-        ratio = found["ratio_b"]
-        assert ratio.value == pytest.approx(0.95, abs=0.01)
-        assert ratio.flags == found["rate_b"].flags == ()
-        told = "; in 0 of 180 passes and 2 more rounds a switch waited for the generator"
-        assert ratio.reason.endswith(told)
-
-    def test_without_enough_others_all_count_and_were_no_overload(self) -> None:
-        found, rounds = self.played(lambda anew, _side, _number: anew in {2, 5, 6})
-        assert len(answering(rounds)) == len(rounds) == 8
-        assert found["ratio_b"].value is None
-        assert found["ratio_b"].flags == found["rate_a"].flags == (Flag.NOT_OVERLOADED,)
-
-    @pytest.mark.parametrize(("who", "bounds"), [(1, "no upper"), (0, "no lower")])
-    def test_who_waits_where_the_other_does_not_may_be_faster_than_what_is_left(
-        self, who: int, bounds: str
-    ) -> None:
-        found, _ = self.played(lambda _anew, side, number: side == who and number % 3 == 0)
-        ratio = found["ratio_b"]
-        assert ratio.flags == (Flag.NOT_OVERLOADED,)
-        assert (ratio.upper is None) == (bounds == "no upper")
-        assert (ratio.lower == 0) == (bounds == "no lower")
-
-    def test_that_one_waits_a_little_more_often_is_chance(self) -> None:
-        slow = {(0, 3), (1, 7), (1, 9), (0, 12), (1, 20)}
-        found, _ = self.played(lambda _anew, side, number: _anew == 1 and (side, number) in slow)
-        assert found["ratio_b"].flags == ()
-
-    def test_below_an_overload_all_that_is_offered_is_to_come_through(self) -> None:
-        found, rounds = self.played(
-            lambda _anew, _side, number: number % 3 == 0, load="3Mpps", fixed=(3_000_000,)
-        )
-        assert len(clean_passes(rounds[0])) == len(rounds[0].passes)
-        assert found["ratio_b"].flags == (Flag.SHORT_OFFER,)
 
 
 class TestAnswer:

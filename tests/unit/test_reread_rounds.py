@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,9 @@ import pytest
 from all_wrong import none_wrong
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
 from reread_rounds import answers_of_rounds, turns_differ
-from test_method_paired import SlowGenerator
 from test_reread_connections import moved
 from test_reread_figures import changed
+from test_slow_generator import Slow, slow_where
 
 from vsperf.methods.paired import PairedTurns
 from vsperf.records.result import SearchResult
@@ -61,13 +61,16 @@ def test_so_they_do_where_a_load_is_given_or_is_no_overload() -> None:
         lambda anew, _side, _number: anew in {2, 5},
         lambda anew, _side, _number: anew > 4,
         lambda _anew, side, number: side == 1 and number % 3 == 0,
+        lambda _anew, side, number: side == 0 and number % 3 == 0,
+        lambda _anew, side, number: side == 2 or number % 5 == 0,
     ],
-    ids=["passes", "rounds", "too many rounds", "a rival"],
+    ids=["passes", "rounds", "too many rounds", "a rival", "the first", "one always"],
 )
 def test_so_they_do_where_switches_waited_for_the_generator(
-    slow: Callable[[int, int, int], bool],
+    slow: Slow,
 ) -> None:
-    bench = SlowGenerator(MODELS[1], (1.0, 0.95, 0.98), ("A", "B", "C"), seed=1, slow=slow)
+    most = slow_where(lambda anew, side, turn: slow(anew, side, turn // 3))
+    bench = ModelTurns(MODELS[1], (1.0, 0.95, 0.98), ("A", "B", "C"), seed=1, most=most)
     none_wrong(compare(bench, rounds=8))
 
 

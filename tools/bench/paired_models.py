@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from vsperf.methods.paired import PairedTurns
 from vsperf.methods.turns import TurnsAsked
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, SearchResult
-from vsperf.records.turn_columns import TurnColumns
+from vsperf.records.turn_columns import Turn, TurnColumns
 from vsperf.records.turns import Named, Round
 from vsperf.search.base import Budget, Loads
 from vsperf.simulation.restless import Restless, RestlessHost
@@ -32,6 +33,9 @@ class PairedModel:
     name: str
     host: Mapping[str, Any] = field(default_factory=dict)
     switch: Mapping[str, Any] = field(default_factory=dict)
+    slow_fps: float = 0
+    """What the generator can send for a third of the time, per direction, more or less; 0 where it
+    is never slow."""
 
 
 MODELS = (
@@ -49,9 +53,40 @@ MODELS = (
     PairedModel("away", {**NOISE, "away": "20%"}, {"draw": "3%"}),
     PairedModel("gaps", {**NOISE, "gaps": "2%"}, {"draw": "1%"}),
     PairedModel("taken", {**NOISE, "taken": "50%"}, {"draw": "1%"}),
+    PairedModel("slow-generator", NOISE, {"draw": "3%"}, 0.9 * FASTEST_FPS),
     PairedModel("slow-after-a-rest", NOISE, {"draw": "1%", "warms_in": "1500us"}),
 )
 """What a session has to see through; in the last one within the guard."""
+
+Most = Callable[[int, int, int], int]
+"""What a generator can send per direction, by the deployment, the side, and which turn it is."""
+
+
+def slow_at_times(slow_fps: float, seed: int) -> Most:
+    """Return that of one which is slow in a third of stretches of 16 turns, as its machine is."""
+
+    def most(deployment: int, _side: int, turn: int) -> int:
+        stretch = random.Random(f"{seed} {deployment} {turn // 16}")  # noqa: S311 - a model
+        turns = random.Random(f"{seed} {deployment} {turn} turn")  # noqa: S311
+        fps = slow_fps if stretch.random() < 1 / 3 else 2 * FASTEST_FPS
+        return math.floor(fps * math.exp(turns.gauss(0, 0.08)))
+
+    return most
+
+
+@dataclass
+class TurnsOfSlowOnes(SimulatedTurns):
+    """Turns of a generator that is slow at times, once the load is known."""
+
+    most: Most = lambda *_: LINE_FPS
+
+    def _turn(
+        self, side: int, began_ns: int, load_fps: int, turn_ns: int, guard_ns: int, *, rested: bool
+    ) -> Turn:
+        turn = began_ns // (turn_ns + guard_ns)
+        looked_for = load_fps == LINE_FPS
+        self.most_fps = LINE_FPS if looked_for else self.most(self.deployment, side, turn)
+        return super()._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested)
 
 
 @dataclass
@@ -71,12 +106,16 @@ class ModelTurns:
     warm_up_ns: int = 0
     least: Mapping[str, float] = field(default_factory=dict)
     """Criteria: what a ratio has to be at least, by its name."""
+    most: Most | None = None
+    """Where that is less at times."""
     deployment: int = 1
     host: RestlessHost = field(init=False)
     turns: SimulatedTurns = field(init=False)
 
     def __post_init__(self) -> None:
         self.host = RestlessHost(Restless.model_validate(self.model.host), self.seed)
+        if self.model.slow_fps:
+            self.most = slow_at_times(self.model.slow_fps, self.seed)
         self.turns = self._deployed()
 
     @property
@@ -116,7 +155,10 @@ class ModelTurns:
 
     def _deployed(self) -> SimulatedTurns:
         switches = [self._switch(share) for share in self.shares]
-        return SimulatedTurns(switches, TRAFFIC, 2, self.most_fps, self.host, self.deployment)
+        made = (switches, TRAFFIC, 2, self.most_fps, self.host, self.deployment)
+        if self.most is None:
+            return SimulatedTurns(*made)
+        return TurnsOfSlowOnes(*made, most=self.most)
 
     def _switch(self, share: float) -> SwitchModel:
         capacity = f"{math.floor(FASTEST_FPS * share)}fps"

@@ -31,7 +31,7 @@ from vsperf.records.turns import FIRST
 EXAMPLE = """tools/bench/paired_sessions.py --folder build/ovs-a-a
   .venv/bin/python tools/bench/paired_sessions.py --folder build/ovs-a-b --busy 0 \\
       --rival 'flows: network' --rounds 16 --pairs 40 -- --set=search.control=false"""
-COLUMNS = "sessions answers control seen wrong hold middle ± s late"
+COLUMNS = "sessions answers open control seen wrong hold middle ± s late"
 RIVAL = "B"
 LOOPS = 2
 SOUGHT = 0.97
@@ -143,11 +143,13 @@ def line_of(
     seen = [found for found in believed if found.different]
     wrong = [found for found in seen if not (rival and found.less)]
     holds = [_low(found) <= truth <= _high(found) for found in answers]
-    widths = [(_high(found) - _low(found)) / 2 for found in answers]
+    closed = [found for found in answers if None not in found.ends and found.ends[0]]
+    widths = [(_high(found) - _low(found)) / 2 for found in closed]
     seconds = [one.seconds for one in sessions]
     cells = (
         f"{len(sessions)}",
         f"{len(answers)}",
+        f"{len(answers) - len(closed)}",
         f"{sum(one.doubted for one in sessions)}",
         f"{len(seen)}",
         f"{len(wrong)}",

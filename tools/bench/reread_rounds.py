@@ -22,7 +22,6 @@ from vsperf.records.turns import Round
 
 AWAY, AWAY_BRIDGED = 0.05, 0.2
 LEAST_PASSES = 10
-LEAST_ROUNDS = 6
 SLOWEST = {"latency": (20, AWAY), "p99": (500, 0.005)}
 """Of a percentile how many frames a turn needs for it, and for how much of one the generator may be
 away."""
@@ -61,7 +60,7 @@ class Half:
     slow_ns: Mapping[str, int] = field(default_factory=dict)
     """Percentiles of these."""
     waited: bool = False
-    """Whether an overload was none, since the generator offered too little."""
+    """Whether it brought all through, and that was less than the load: the generator was slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def answers_of_rounds(
     ended = _ended(search, len(last), whole=result.whole)
     yield "rounds", (*ended, *_loaded(search, every, last))
     yield "turns", tuple(text for one in every for text in turns_differ(one))
-    own = {name: (ends, runs) for name, ends, runs in _figures(search, _fed(search, last))}
+    own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     own |= dict.fromkeys(_not_believed(search, own), ((None, None, None), ()))
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
@@ -199,42 +198,8 @@ def _loaded(
             yield f"round {one.index} at {one.load_fps} fps, {percent} % of the slowest are {is_so}"
 
 
-def _fed(search: Mapping[str, Any], rounds: Sequence[Round]) -> Sequence[Round]:
-    """Return the rounds of which passes are left in which an overload was one, if these are enough.
-
-    Otherwise all of them.
-    """
-    if search.get("load") is not None:
-        return rounds
-    enough = [one for one in rounds if sum(map(_nobody_waited, _ran(one))) >= LEAST_PASSES]
-    return enough if len(enough) >= LEAST_ROUNDS else rounds
-
-
-def _nobody_waited(halves: Mapping[str, Half]) -> bool:
-    return not any(half.waited for half in halves.values())
-
-
 def _halves(one: Round) -> list[dict[str, Half]]:
-    """Return the passes that count: those in which nobody waited, if these are enough."""
-    ran = _ran(one)
-    fed = list(filter(_nobody_waited, ran))
-    return fed if len(fed) >= LEAST_PASSES else ran
-
-
-def _may_be_faster(rounds: Sequence[Round], letter: str, other: str) -> bool:
-    """Whether a side waited alone in so many more passes than another one that it is no chance."""
-    passes = [halves for one in rounds for halves in _ran(one)]
-    alone = Counter(
-        name
-        for halves in passes
-        for name, rival in ((letter, other), (other, letter))
-        if halves[name].waited and not halves[rival].waited
-    )
-    return alone[letter] - alone[other] > DEVIATIONS * math.sqrt(sum(alone.values()))
-
-
-def _ran(one: Round) -> list[dict[str, Half]]:
-    """Return the passes in which the generator ran: each side's turn by its letter, once warm."""
+    """Return the passes that count: each side's turn by its letter, once all are warm."""
     told, letters = one.turns, [side.letter for side in one.sides]
     found: list[dict[str, Half]] = []
     cold = one.warm_passes * len(letters)
@@ -281,9 +246,7 @@ def _half(one: Round, n: int) -> Half:
         gaps_ns / told.measured_ns[n],
         (told.latencies or (0,) * (n + 1))[n],
         {name: ns for name, ns in _percentiles(one, n) if ns},
-        told.latency_p50_ns is None
-        and running >= THROUGH * offered_fps
-        and offered_fps < THROUGH * one.load_fps * one.directions,
+        running >= THROUGH * offered_fps and offered_fps < THROUGH * one.load_fps * one.directions,
     )
 
 
@@ -300,35 +263,25 @@ def _figures(
     passes = [_halves(one) for one in rounds]
     letters = [side.letter for side in rounds[0].sides]
     overload = search.get("load") is None
-    through = {
-        letter: overload
-        and any(
-            sum(one[letter].through for one in group) > SOME * len(group)
-            for group in passes
-            if group
-        )
-        for letter in letters
-    }
+    through = {letter: overload and _through_in_any(passes, letter) for letter in letters}
     level = LEVEL / len(_looks(search))
     for letter in letters:
-        suffix = letter.lower()
+        name = letter.lower()
         told = [[one[letter] for one in group] for group in passes if len(group) >= LEAST_PASSES]
         if letter != "A′":
             rates = [statistics.median(half.fps for half in group) for group in told]
             rate = statistics.median(rates) if rates else None
-            yield f"rate_{suffix}", (rate, rate if through[letter] else None, None), rates
+            yield f"rate_{name}", (rate, rate if through[letter] else None, None), rates
         if letter == FIRST:
             continue
-        found = _interval(passes, letter, level)
-        shown = "control" if letter == "A′" else f"ratio_{suffix}"
+        fed = _fed(passes, letter, level) if overload else passes
+        found = _interval(fed, letter, level)
+        shown = "control" if letter == "A′" else f"ratio_{name}"
         ratios = found.ratios if found is not None else ()
-        open_ends = (
-            through[name] or (overload and _may_be_faster(rounds, name, rival))
-            for name, rival in ((letter, FIRST), (FIRST, letter))
-        )
-        yield shown, _printed(found, *open_ends), ratios
+        ends = (overload and _through_in_any(fed, side) for side in (letter, FIRST))
+        yield shown, _printed(found, *ends), ratios
         if found is not None:
-            yield f"draw_{'a' if letter == 'A′' else suffix}", (found.deviation, None, None), ()
+            yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None), ()
     if not overload:
         yield from _of_delays(passes, letters, level)
         yield from _of_loss(passes, letters, level)
@@ -417,6 +370,33 @@ def _printed(found: Interval | None, through: bool, first_through: bool) -> Ends
     if found is None or found.lower is None or (through and first_through):
         return None, None, None
     return found.ratio, 0.0 if first_through else found.lower, None if through else found.upper
+
+
+def _through_in_any(passes: Sequence[Sequence[Mapping[str, Half]]], letter: str) -> bool:
+    """Whether a side brought an overload through in some turns of a round."""
+    counts = ((sum(one[letter].through for one in group), len(group)) for group in passes)
+    return any(through > SOME * every for through, every in counts)
+
+
+def _fed(
+    passes: Sequence[Sequence[Mapping[str, Half]]], letter: str, level: float
+) -> Sequence[Sequence[Mapping[str, Half]]]:
+    """Return passes without those in which the first or another side waited for the generator.
+
+    Of whom waited beyond chance more often, these stay. Of too few rounds that are left, none is.
+    """
+    every = [one for group in passes for one in group]
+    alone = sum(one[letter].waited > one[FIRST].waited for one in every)
+    first_alone = sum(one[letter].waited < one[FIRST].waited for one in every)
+    by_chance = DEVIATIONS * math.sqrt(alone + first_alone)
+    out = [letter, FIRST]
+    if alone > SOME * len(every) and alone - first_alone > by_chance:
+        out = [FIRST]
+    if first_alone > SOME * len(every) and first_alone - alone > by_chance:
+        out = [letter]
+    left = [[one for one in group if not any(one[who].waited for who in out)] for group in passes]
+    long_enough = [group for group in left if len(group) >= LEAST_PASSES]
+    return passes if _cut(len(long_enough), level) is None else long_enough
 
 
 def _interval(

@@ -198,7 +198,10 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
     if found is None or not found.decided:
         return "unknown"
     if side.letter == CONTROL:
-        return "not the same" if found.different else "the same, as it has to be"
+        if found.different:
+            return "not the same"
+        open_ended = found.carried or found.base_carried
+        return "unknown" if open_ended else "the same, as it has to be"
     if doubted:
         return NOT_BELIEVED
     if found.different:

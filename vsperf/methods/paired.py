@@ -330,11 +330,14 @@ class PairedTurns(Method):
         The machine may have become faster since it was looked for. A side that is not overloaded
         shows the load and not itself, so such a round says nothing of how sides stand.
         """
-        weak = [side.letter for side in one.sides if carried(one, side.letter)]
+        weak = [
+            side.letter
+            for side in one.sides
+            if carried(one, side.letter)
+            and not was_short(one, side.letter)  # else it would not be offered more either
+        ]
         if not self.terms.overload or not weak or one.load_fps >= bench.loads.maximum:
             return None
-        if any(was_short(one, letter) for letter in weak):
-            return None  # of a higher load the generator would not offer more either
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
 
     def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
@@ -367,7 +370,8 @@ class PairedTurns(Method):
         self, rounds: Sequence[Round], *, complete: bool = True, spoiled: str = ""
     ) -> SearchResult:
         """Return what rounds say, whether they were just made or come from a record."""
-        if not answering(rounds):
+        rounds = answering(rounds)
+        if not rounds:
             return SearchResult(complete=False, spoiled=spoiled)
         figures = figures_of(rounds, self.terms)
         return SearchResult(figures=figures, complete=complete, spoiled=spoiled)

@@ -30,11 +30,8 @@ from vsperf.records.turns import (
     Named,
     Round,
     Terms,
-    answering,
     carried,
     letters_of,
-    valid_last,
-    waited,
     was_away,
 )
 
@@ -55,15 +52,14 @@ def stand(
     return {letter: compared(rounds, letter, terms=terms, metric=metric) for letter in letters}
 
 
-def figures_of(every: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
+def figures_of(rounds: Sequence[Round], terms: Terms) -> tuple[Figure, ...]:
     """Return all figures of the rounds that an answer is made of, ratios before all others.
 
     What was asked for comes first, and it alone decides whether there is an answer.
     """
-    rounds = answering(every)
     sides = rounds[0].sides
     others = sorted(sides[1:], key=lambda side: side.letter == CONTROL)
-    doubts = _doubts_of(rounds, terms, _waiting(every))
+    doubts = _doubts_of(rounds, terms)
     ratios: list[Figure] = []
     draws: list[Figure] = []
     told = metrics_of(rounds, terms)
@@ -119,15 +115,14 @@ def _ratio(
         reason=NOBODY_KNOWS,
     )
     if one is None or not one.bounded:
-        left_out = _left_out(rounds, metric) + doubts.waiting
-        needed = f"{terms.least} are needed to know how sure it is{left_out}"
+        needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds, metric)}"
         why = f"{0 if one is None else len(one.rounds)} rounds say something, and {needed}"
         return figure.model_copy(update={"reason": why})
     weak = (Flag.NOT_OVERLOADED,) if one.carried or one.base_carried else ()
     if not one.decided:
         return figure.model_copy(update={"flags": (*weak, *against)})
     told = f"{side.name} {_words(one, first.name)}, as far as {len(one.rounds)} rounds tell"
-    told += doubts.waiting
+    waited = _waited(one, side.name, first.name)
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
         assert one.upper is not None
@@ -142,9 +137,22 @@ def _ratio(
         "spread": spread_of([each.ratio for each in one.rounds]),
         "limit": None,
         "flags": (*weak, *against, *((Flag.CONTROL_DIFFERS,) if doubt else ())),
-        "reason": doubts.told(doubt or told, side.letter, first.letter),
+        "reason": doubts.told((doubt or told) + waited, side.letter, first.letter),
     }
     return figure.model_copy(update=told_of_it)
+
+
+def _waited(one: Compared, name: str, first: str) -> str:
+    """Say what is left out as the generator did not offer an overload, or who may be faster."""
+    waiting = one.waiting
+    if waiting is None or not waiting.own + waiting.base + waiting.both:
+        return ""
+    who = f"{name} alone in {waiting.own}, {first} alone in {waiting.base}, both in {waiting.both}"
+    told = f"of {waiting.passes} passes they waited for the generator: {who}"
+    if waiting.own_more or waiting.base_more:
+        more = name if waiting.own_more else first
+        return f"; {told}, so {more} may be faster"
+    return f"; {told}, which are left out"
 
 
 WHY = {
@@ -190,8 +198,6 @@ class _Doubts:
 
     flags: Mapping[str, tuple[Flag, ...]]
     words: Mapping[str, tuple[str, ...]]
-    waiting: str
-    """What was left out of all, as a switch waited for the generator."""
 
     def of(self, *letters: str) -> tuple[Flag, ...]:
         """Return the flags of a number that these sides make."""
@@ -202,7 +208,7 @@ class _Doubts:
         return "; ".join((reason, *(text for letter in letters for text in self.words[letter])))
 
 
-def _doubts_of(rounds: Sequence[Round], terms: Terms, waiting: str) -> _Doubts:
+def _doubts_of(rounds: Sequence[Round], terms: Terms) -> _Doubts:
     """Return what the generator missed itself, and who was still cold behind the guard."""
     flags: dict[str, tuple[Flag, ...]] = {}
     words: dict[str, tuple[str, ...]] = {}
@@ -214,18 +220,7 @@ def _doubts_of(rounds: Sequence[Round], terms: Terms, waiting: str) -> _Doubts:
         flags[letter] = (*told, *((Flag.COLD_TURNS,) if is_cold else ()))
         texts = (words_of(missed, letter, overload=terms.overload), cold.get(letter, ""))
         words[letter] = tuple(filter(None, texts))
-    return _Doubts(flags, words, waiting)
-
-
-def _waiting(made: Sequence[Round]) -> str:
-    """Say what is left out since the generator was too slow for an overload."""
-    rounds, every = answering(made), valid_last(made)
-    passes = [(one, group) for one in rounds for group in one.passes]
-    waiting = sum(any(waited(one, turn) for turn in group) for one, group in passes)
-    if waiting == 0 and len(rounds) == len(every):
-        return ""
-    fewer = "" if len(rounds) == len(every) else f" and {len(every) - len(rounds)} more rounds"
-    return f"; in {waiting} of {len(passes)} passes{fewer} a switch waited for the generator"
+    return _Doubts(flags, words)
 
 
 def _doubt(sides: Sequence[Named], control: Compared | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,14 +22,15 @@ from vsperf.records.turns import (
     LEAST_PASSES,
     NANOSECONDS,
     PLAIN,
+    SEVERAL,
     Metric,
     Round,
     Terms,
     answering,
-    carried,
+    carried_in,
     clean_passes,
     turns_of,
-    waited_alone,
+    waited,
 )
 
 WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
@@ -58,6 +60,35 @@ class InRound:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """In how many passes two sides waited for the generator, which offered no overload then."""
+
+    passes: int
+    """In which the generator ran."""
+    own: int = 0
+    """In which only the side waited,"""
+    base: int = 0
+    """only the other one,"""
+    both: int = 0
+    """or both."""
+
+    @property
+    def own_more(self) -> bool:
+        """Whether a side waited so much more often that it is no chance.
+
+        Who is faster waits sooner: without these passes those are left in which it was slow.
+        """
+        return self._more(self.own, self.base)
+
+    @property
+    def base_more(self) -> bool:
+        return self._more(self.base, self.own)
+
+    def _more(self, one: int, other: int) -> bool:
+        return one * SEVERAL > self.passes and one - other > WIDE * math.sqrt(one + other)
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """How a side stands to another over all rounds: by which factor its rate is that one's."""
 
@@ -76,6 +107,9 @@ class Compared:
     base_carried: bool = False
     """Whether the other did."""
     metric: Metric = Metric.RATE
+    waiting: Waiting | None = None
+    """What is left out for the generator's sake; None where nothing can be, or where nobody was to
+    be overloaded."""
 
     @property
     def bounded(self) -> bool:
@@ -165,11 +199,18 @@ def usable_passes(one: Round, metric: Metric) -> tuple[tuple[Turn, ...], ...]:
 
 
 def in_round(
-    one: Round, letter: str, base: str = FIRST, metric: Metric = Metric.RATE
+    one: Round,
+    letter: str,
+    base: str = FIRST,
+    metric: Metric = Metric.RATE,
+    passes: Sequence[tuple[Turn, ...]] | None = None,
 ) -> InRound | None:
-    """Return what a round says of two sides; None where it has too few pairs to say anything."""
+    """Return what a round says of two sides; None where it has too few pairs to say anything.
+
+    All passes that can be used count, or those that are given.
+    """
     place, other = one.place_of(letter), one.place_of(base)
-    kept = usable_passes(one, metric)
+    kept = usable_passes(one, metric) if passes is None else passes
     if place is None or other is None or len(kept) < LEAST_PASSES:
         return None
     left_out = len(one.passes) - len(kept)
@@ -216,8 +257,16 @@ def compared(
     metric: Metric = Metric.RATE,
 ) -> Compared | None:
     """Return how a side stands to another; None where no round says anything."""
-    rounds = answering(rounds)
-    found = [one for each in rounds if (one := in_round(each, letter, base, metric)) is not None]
+    used = [(one, usable_passes(one, metric)) for one in answering(rounds)]
+    waiting = _waiting(used, letter, base) if terms.overload else None
+    if waiting is not None:
+        fed = _fed(used, letter, base, waiting)
+        used, waiting = (fed, waiting) if len(fed) >= terms.least else (used, None)
+    found = [
+        told
+        for one, passes in used
+        if (told := in_round(one, letter, base, metric, passes)) is not None
+    ]
     if not found:
         return None
     logarithms = [math.log(one.ratio) for one in found]
@@ -231,23 +280,54 @@ def compared(
         draw=_between(logarithms, found) if several else None,
         one_round=statistics.median(widths) if widths else None,
         rounds=tuple(found),
-        carried=terms.overload and _carried(rounds, letter, base),
-        base_carried=terms.overload and _carried(rounds, base, letter),
+        carried=terms.overload and _carried(used, letter),
+        base_carried=terms.overload and _carried(used, base),
         metric=metric,
+        waiting=waiting,
     )
 
 
-def _carried(rounds: Sequence[Round], letter: str, base: str) -> bool:
-    """Whether a side may be faster than it looks beside another one.
+Used = list[tuple[Round, tuple[tuple[Turn, ...], ...]]]
+"""Rounds with the passes that count of each."""
 
-    It brought an overload through; or it waited for the generator so often where the other did not
-    that what is left, without these passes, are those in which it was slow.
+
+def _waiting(used: Used, letter: str, base: str) -> Waiting:
+    """Count the passes of all rounds in which one side, or both, waited for the generator."""
+    who = Counter(
+        (_waits(one, group, letter), _waits(one, group, base))
+        for one, passes in used
+        for group in passes
+    )
+    return Waiting(who.total(), who[True, False], who[False, True], who[True, True])
+
+
+def _waits(one: Round, group: tuple[Turn, ...], letter: str) -> bool:
+    place = one.place_of(letter)
+    return any(turn.side == place and waited(one, turn) for turn in group)
+
+
+def _fed(used: Used, letter: str, base: str, waiting: Waiting) -> Used:
+    """Return the passes in which neither side waited for the generator, of rounds that have enough.
+
+    Where one of them waits more often, its turns show what it forwards at least, and those in which
+    it did not wait would be its slow ones: only passes in which the other waited are left out.
     """
-    if any(carried(one, letter) for one in rounds):
-        return True
-    own = sum(waited_alone(one, letter, base) for one in rounds)
-    others = sum(waited_alone(one, base, letter) for one in rounds)
-    return own - others > WIDE * math.sqrt(own + others)
+    held = {letter, base} - (
+        {letter} if waiting.own_more else {base} if waiting.base_more else set()
+    )
+    fed = [
+        (one, tuple(group for group in passes if not any(_waits(one, group, by) for by in held)))
+        for one, passes in used
+    ]
+    return [(one, passes) for one, passes in fed if len(passes) >= LEAST_PASSES]
+
+
+def _carried(used: Used, letter: str) -> bool:
+    """Whether a side brought an overload through, in any of the rounds that count."""
+    return any(
+        carried_in(one, [t for group in passes for t in group if t.side == one.place_of(letter)])
+        for one, passes in used
+    )
 
 
 def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:

@@ -221,11 +221,6 @@ class Round(Record):
         return self.load_fps * self.directions * share
 
     @property
-    def overload(self) -> bool:
-        """Whether the load was meant to be too much: only below it latencies are measured."""
-        return self.turns.latency_p50_ns is None
-
-    @property
     def passes(self) -> tuple[tuple[Turn, ...], ...]:
         """The turns in groups in which each side has one, from when all of them are warm.
 
@@ -255,8 +250,6 @@ LEAST_PASSES = 10
 """With fewer that are left, a round says nothing."""
 CARRIED = 0.98
 """A switch that brings so much through of what it is offered was not overloaded in that turn."""
-LEAST_ROUNDS = least_of(LEVEL)
-"""Of so many there is an interval."""
 SEVERAL = 20
 """One part in so many of the turns of a side are several."""
 HALF_A_FRAME = 0.5
@@ -371,18 +364,7 @@ def letters_of(rounds: Sequence[Round]) -> tuple[str, ...]:
 
 
 def answering(rounds: Iterable[Round]) -> tuple[Round, ...]:
-    """Return the rounds that an answer is made of.
-
-    One in which the generator was too slow for an overload shows how fast that was; it counts only
-    where there are not enough others.
-    """
-    every = valid_last(rounds)
-    fed = tuple(one for one in every if not one.overload or len(_fed(one)) >= LEAST_PASSES)
-    return fed if len(fed) >= LEAST_ROUNDS else every
-
-
-def valid_last(rounds: Iterable[Round]) -> tuple[Round, ...]:
-    """Return the last round of an answer on each deployment, if it is valid.
+    """Return the rounds that an answer is made of: the last one on each deployment, if it is valid.
 
     One that comes before another of its deployment was not valid, or made at a load that was not
     too much. Where a case was begun anew, rounds count from the first again, and those before count
@@ -415,12 +397,16 @@ def carried(one: Round, letter: str) -> bool:
     Looked at is what it did while it ran. A switch that others keep from running for half of a turn
     brings half of a load through, and may be one that could do more than the whole of it.
     """
-    turns = turns_of(one, letter)
-    return sum(_carried(one, turn) for turn in turns) * SEVERAL > len(turns)
+    return carried_in(one, turns_of(one, letter))
 
 
 def _carried(one: Round, turn: Turn) -> bool:
     return one.busy_fps(turn) >= CARRIED * one.offered_fps(turn)
+
+
+def carried_in(one: Round, turns: Sequence[Turn]) -> bool:
+    """Whether all of the load came through in several of these turns of a side."""
+    return sum(_carried(one, turn) for turn in turns) * SEVERAL > len(turns)
 
 
 def was_short(one: Round, letter: str) -> bool:
@@ -430,19 +416,13 @@ def was_short(one: Round, letter: str) -> bool:
 
 
 def waited(one: Round, turn: Turn) -> bool:
-    """Whether a switch waited for the generator, which offered less than was meant to be too much.
+    """Whether a switch waited for the generator, which offered less than the load.
 
-    It brought all of that through. A machine that is slow for a while makes the generator so.
+    It brought all of that through, so a turn under an overload shows the generator. A machine that
+    is slow for a while makes it so.
     """
     asked_fps = CARRIED * one.load_fps * one.directions
-    return one.overload and one.offered_fps(turn) < asked_fps and _carried(one, turn)
-
-
-def waited_alone(one: Round, letter: str, base: str) -> int:
-    """Return in how many passes a side waited for the generator, and another one did not."""
-    place, other = one.place_of(letter), one.place_of(base)
-    waiting = ({turn.side for turn in group if waited(one, turn)} for group in _ran(one))
-    return sum(place in sides and other not in sides for sides in waiting)
+    return one.offered_fps(turn) < asked_fps and _carried(one, turn)
 
 
 def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
@@ -452,20 +432,6 @@ def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
 
 
 def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
-    """Return the passes in which the generator ran, and offered enough.
-
-    Where those are too few, the others count too: then it is said that the load was no overload.
-    """
-    fed = _fed(one)
-    return fed if len(fed) >= LEAST_PASSES else _ran(one)
-
-
-def _fed(one: Round) -> tuple[tuple[Turn, ...], ...]:
-    """Return the passes in which no switch waited for the generator."""
-    return tuple(group for group in _ran(one) if not any(waited(one, turn) for turn in group))
-
-
-def _ran(one: Round) -> tuple[tuple[Turn, ...], ...]:
     """Return the passes in which the generator ran; what came through in them is not looked at."""
     return tuple(group for group in one.passes if not any(_disturbed(one, turn) for turn in group))
 
