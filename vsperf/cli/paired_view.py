@@ -198,15 +198,20 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
     if found is None or not found.decided:
         return "unknown"
     if side.letter == CONTROL:
-        if found.different:
-            return "not the same"
-        open_ended = found.carried or found.base_carried
-        return "unknown" if open_ended else "the same, as it has to be"
+        return _word_of_control(found)
     if doubted:
         return NOT_BELIEVED
     if found.different:
         return WORDS[found.metric][found.more]
     return "not to be told apart"
+
+
+def _word_of_control(found: Compared) -> str:
+    """Say whether the first came out as itself; who may be faster may be another."""
+    if found.different:
+        return "not the same"
+    open_ended = found.carried or found.base_carried
+    return "unknown" if open_ended else "the same, as it has to be"
 
 
 def compared_data(case: CaseView) -> dict[str, Any]:
