@@ -41,8 +41,8 @@ def test_sessions_are_counted_by_what_they_say(capsys: pytest.CaptureFixture[str
     assert ratio.rounds == 2
     told = capsys.readouterr().out.splitlines()
     rows = {line[:21].strip(): line[21:].split() for line in told if line[:21].strip()}
-    assert rows["alone, rival second"][:5] == ["2", "2", "0", "2", "0"]
-    assert rows["busy, rival second"][:5] == ["1", "1", "0", "1", "1"], "it says the wrong way"
+    assert rows["alone, rival second"][:6] == ["2", "2", "0", "0", "2", "0"]
+    assert rows["busy, rival second"][:6] == ["1", "1", "0", "0", "1", "1"], "it says the wrong way"
     assert rows["all"][-1] == "3", "all took longer than they may"
     assert "3% is seen in 95% of sessions of some" in told[-1]
 
@@ -52,7 +52,7 @@ def test_of_the_same_switch_whatever_is_different_is_wrong(
 ) -> None:
     tell([Session.of(made(0.9), busy=False, turned=False)], BRIEF, rival=False)
     (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("all  "))
-    assert row[21:].split()[:6] == ["1", "1", "0", "1", "1", "0"]
+    assert row[21:].split()[:7] == ["1", "1", "0", "0", "1", "1", "0"]
 
 
 def test_each_switch_of_a_table_is_held_against_each() -> None:

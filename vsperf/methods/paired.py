@@ -200,11 +200,15 @@ class PairedTurns(Method):
         return Expectation(metric=asked.ratio_name(letter), max=_percent(1 + by))
 
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
-        """Return the highest load, or the one that was given."""
+        """Return the highest load, or the one that was given.
+
+        Only that one is held against what the generator can do without a switch. Where the machine
+        moves the CPUs, that is one number for each place, and another one than the next round's;
+        what an overload came to is seen in each turn.
+        """
         one_rhythm(case)
         link, size = case.slowest_link, case.traffic.frame_size
         line_rate = math.floor(link.frames_per_second(size))
-        most = line_rate if generator_cap is None else min(line_rate, generator_cap)
         fixed: tuple[int, ...] = ()
         if self.load is not None and self.load.rate is not None:
             load = math.floor(self.load.rate.frames_per_second(size, link))
@@ -215,10 +219,10 @@ class PairedTurns(Method):
                     f"{link}, {line_rate} frames per second",
                     "change search.load; 100% is the line rate",
                 )
-            fixed = (min(load, most),)
+            fixed = (min(load, generator_cap or load),)
         return Loads(
             min(fixed, default=1),
-            max(fixed, default=most),
+            max(fixed, default=line_rate),
             line_rate,
             fixed=fixed,
             generator_cap=generator_cap,
