@@ -138,7 +138,7 @@ def test_sessions_that_are_kept_are_not_had_once_more(tmp_path: Path) -> None:
     assert both.returncode == 0, both.stdout + both.stderr
     assert [one.count("vsperf run ") for one in (first.stdout, both.stdout)] == [1, 1]
     (line,) = (one for one in both.stdout.splitlines() if one.startswith("all  "))
-    assert line.split()[1:6] == ["2", "2", "0", "2", "0"], "in both orders it is slower"
+    assert line.split()[1:7] == ["2", "2", "0", "0", "2", "0"], "in both orders it is slower"
     assert LAST_LINE.fullmatch(both.stdout.splitlines()[-1])
     other = bench(*words, "--sessions=2", *MODELS)
     assert other.returncode == ExitCode.BAD_INPUT
