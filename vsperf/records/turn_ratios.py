@@ -29,6 +29,7 @@ from vsperf.records.turns import (
     answering,
     carried_in,
     clean_passes,
+    turns_in,
     turns_of,
     waited,
 )
@@ -258,10 +259,11 @@ def compared(
 ) -> Compared | None:
     """Return how a side stands to another; None where no round says anything."""
     used = [(one, usable_passes(one, metric)) for one in answering(rounds)]
-    waiting = _waiting(used, letter, base) if terms.overload else None
-    if waiting is not None:
-        fed = _fed(used, letter, base, waiting)
-        used, waiting = (fed, waiting) if len(fed) >= terms.least else (used, None)
+    waiting = None
+    if terms.overload:
+        fed, waited_for = _fed(used, letter, base)
+        if len(fed) >= terms.least:
+            used, waiting = fed, waited_for
     found = [
         told
         for one, passes in used
@@ -291,43 +293,39 @@ Used = list[tuple[Round, tuple[tuple[Turn, ...], ...]]]
 """Rounds with the passes that count of each."""
 
 
-def _waiting(used: Used, letter: str, base: str) -> Waiting:
-    """Count the passes of all rounds in which one side, or both, waited for the generator."""
-    who = Counter(
-        (_waits(one, group, letter), _waits(one, group, base))
-        for one, passes in used
-        for group in passes
-    )
-    return Waiting(who.total(), who[True, False], who[False, True], who[True, True])
-
-
-def _waits(one: Round, group: tuple[Turn, ...], letter: str) -> bool:
-    place = one.place_of(letter)
-    return any(turn.side == place and waited(one, turn) for turn in group)
-
-
-def _fed(used: Used, letter: str, base: str, waiting: Waiting) -> Used:
+def _fed(used: Used, letter: str, base: str) -> tuple[Used, Waiting]:
     """Return the passes in which neither side waited for the generator, of rounds that have enough.
 
     Where one of them waits more often, its turns show what it forwards at least, and those in which
     it did not wait would be its slow ones: only passes in which the other waited are left out.
     """
-    held = {letter, base} - (
-        {letter} if waiting.own_more else {base} if waiting.base_more else set()
-    )
-    fed = [
-        (one, tuple(group for group in passes if not any(_waits(one, group, by) for by in held)))
+    waits = [
+        [(_waits(one, group, letter), _waits(one, group, base)) for group in passes]
         for one, passes in used
     ]
-    return [(one, passes) for one, passes in fed if len(passes) >= LEAST_PASSES]
+    who = Counter(pair for pairs in waits for pair in pairs)
+    waiting = Waiting(who.total(), who[True, False], who[False, True], who[True, True])
+    fed = [
+        (
+            one,
+            tuple(
+                group
+                for group, (own, other) in zip(passes, pairs, strict=True)
+                if not (own and not waiting.own_more) and not (other and not waiting.base_more)
+            ),
+        )
+        for (one, passes), pairs in zip(used, waits, strict=True)
+    ]
+    return [(one, passes) for one, passes in fed if len(passes) >= LEAST_PASSES], waiting
+
+
+def _waits(one: Round, group: tuple[Turn, ...], letter: str) -> bool:
+    return any(waited(one, turn) for turn in turns_in(one, (group,), letter))
 
 
 def _carried(used: Used, letter: str) -> bool:
     """Whether a side brought an overload through, in any of the rounds that count."""
-    return any(
-        carried_in(one, [t for group in passes for t in group if t.side == one.place_of(letter)])
-        for one, passes in used
-    )
+    return any(carried_in(one, turns_in(one, passes, letter)) for one, passes in used)
 
 
 def _between(logarithms: Sequence[float], found: Sequence[InRound]) -> float:
@@ -348,9 +346,7 @@ def values_of(
     """
     found = []
     for one in answering(rounds):
-        place = one.place_of(letter)
-        passes = usable_passes(one, metric)
-        turns = [turn for group in passes for turn in group if turn.side == place]
+        turns = turns_in(one, usable_passes(one, metric), letter)
         if len(turns) < LEAST_PASSES:
             continue
         if metric is Metric.LOSS:

@@ -427,8 +427,13 @@ def waited(one: Round, turn: Turn) -> bool:
 
 def turns_of(one: Round, letter: str) -> tuple[Turn, ...]:
     """Return the turns of a side in passes that can be used."""
+    return turns_in(one, clean_passes(one), letter)
+
+
+def turns_in(one: Round, passes: Iterable[Sequence[Turn]], letter: str) -> tuple[Turn, ...]:
+    """Return the turns of a side in some passes of a round."""
     place = one.place_of(letter)
-    return tuple(turn for group in clean_passes(one) for turn in group if turn.side == place)
+    return tuple(turn for group in passes for turn in group if turn.side == place)
 
 
 def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
