@@ -114,3 +114,63 @@ class TestSlowGenerator:
         assert len(clean_passes(rounds[0])) == len(rounds[0].passes)
         assert found["ratio_b"].flags == (Flag.SHORT_OFFER,)
         assert "waited" not in found["ratio_b"].reason
+
+
+class TestWaiting:
+    """A round in which it is slow all the time says nothing, and is made again when that is over."""
+
+    def played(
+        self, slow: Callable[[int], bool], **settings: Any
+    ) -> tuple[dict[str, Figure], list[Round]]:
+        """Play it with one that is slow in rounds by their number, counted from 0."""
+        most = slow_where(lambda _anew, _side, _turn: slow(len(bench.rounds)))
+        bench = ModelTurns(NOISY, (1.0, 0.95), ("A", "B"), seed=1, most=most)
+        bench.budget.limit_ns = settings.pop("limit_ns", None)
+        return played(bench, **{"rounds": 8, "pairs": 30, **settings}), bench.rounds
+
+    def test_it_is_waited_for_by_short_looks(self) -> None:
+        found, rounds = self.played(lambda number: 4 <= number < 9)
+        assert [(one.role.value, one.deployment) for one in rounds[:12]] == [
+            *[("load", 1)] * 2,
+            ("answer", 1),
+            ("answer", 2),
+            ("answer", 3),
+            *[("wait", 3)] * 5,
+            ("answer", 3),
+            ("answer", 4),
+        ]
+        assert found["ratio_b"].value == pytest.approx(0.95, abs=0.01)
+        assert "waited" not in found["ratio_b"].reason  # what was slow has been made again
+
+    def test_looks_are_shorter_than_rounds_and_at_their_load(self) -> None:
+        _, rounds = self.played(lambda number: 4 <= number < 9)
+        looks = [one for one in rounds if one.role is Role.WAIT]
+        assert {len(one.turns.side) for one in looks} == {32}
+        assert {one.load_fps for one in looks} == {rounds[4].load_fps}
+
+    @pytest.mark.parametrize("percent", [50, 10])
+    def test_no_longer_than_patience_lasts(self, percent: int) -> None:
+        found, rounds = self.played(lambda number: number >= 4, patience=f"{percent}%")
+        answers = [one for one in rounds if one.role is Role.ANSWER]
+        beside = sum(one.elapsed_ns for one in rounds if one.role is Role.WAIT)
+        assert [one.deployment for one in answers] == [*range(1, 9)]
+        assert beside <= percent / 100 * sum(one.elapsed_ns for one in answers)
+        assert found["ratio_b"].value is None
+        assert found["ratio_b"].flags == (Flag.NOT_OVERLOADED,)
+
+    def test_nor_out_of_the_time_of_rounds_that_are_to_come(self) -> None:
+        _, unhurried = self.played(lambda _number: False)
+        limit_ns = sum(one.elapsed_ns for one in unhurried)
+        _, rounds = self.played(lambda number: number == 4, limit_ns=limit_ns)
+        assert [one.role for one in rounds] == [one.role for one in unhurried]
+
+    def test_who_has_no_patience_waits_for_nothing(self) -> None:
+        _, rounds = self.played(lambda number: number == 4, patience="0%")
+        assert not any(one.role is Role.WAIT for one in rounds)
+
+    def test_a_switch_that_always_waits_is_not_waited_for(self) -> None:
+        """It is faster than the generator, which others are not."""
+        most = slow_where(lambda _anew, side, _turn: side == 1)
+        bench = ModelTurns(NOISY, (1.0, 1.0), ("A", "B"), seed=1, most=most)
+        played(bench, rounds=6, pairs=30)
+        assert not any(one.role is Role.WAIT for one in bench.rounds)

@@ -235,6 +235,15 @@ def in_round(
     )
 
 
+def tells(one: Round, terms: Terms) -> bool:
+    """Whether enough passes of a round can be used to say how each side stands to the first."""
+    passes = usable_passes(one, terms.metric)
+    if not terms.overload:
+        return len(passes) >= LEAST_PASSES
+    others = (side.letter for side in one.sides if side.letter != FIRST)
+    return all(_fed([(one, passes)], letter, FIRST)[0] for letter in others)
+
+
 def changes_in(one: Round, digits: int) -> list[str]:
     """Write how each side stands to the first in a round, as far as the round tells."""
     timed = one.turns.latency_p50_ns is not None
