@@ -117,7 +117,7 @@ class TestSlowGenerator:
 
 
 class TestWaiting:
-    """A round in which it is slow all the time says nothing, and is made again when that is over."""
+    """A round in which it is always slow says nothing, and is made again when that is over."""
 
     def played(
         self, slow: Callable[[int], bool], **settings: Any
