@@ -1,4 +1,4 @@
-"""The kernel's bridge keeps the promises of all switch drivers, learning or told."""
+"""The kernel's bridge keeps the promises of switch drivers, learning or told, on taps or pairs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,13 @@ class TestLinuxBridge(ForwardingContract):
 
     drives = LinuxBridge
 
-    @pytest.fixture(scope="class", params=["learn", thorough("l2")])
+    @pytest.fixture(
+        scope="class",
+        params=[("learn", "tap"), thorough(("l2", "tap")), thorough(("learn", "packet"))],
+        ids="-".join,
+    )
     @classmethod
     def case(cls, request: pytest.FixtureRequest) -> CaseSpec:
-        settings = {"kind": "linux-bridge", "flows": request.param}
+        flows, ports = request.param
+        settings = {"kind": "linux-bridge", "flows": flows, "ports": ports}
         return real_case(LinuxBridge.Spec.model_validate(settings))

@@ -93,7 +93,7 @@ def lived(driver: VSwitch, case: CaseSpec, plan: SwitchPlan, folder: Path, *, fa
     return Life(failures, facts, access, running.failure(), left)
 
 
-def thorough(value: str) -> Any:
+def thorough(value: Any) -> Any:
     """Give a parameter that is tried in `make test-all` only: another one stands for it."""
     return pytest.param(value, marks=pytest.mark.thorough)
 

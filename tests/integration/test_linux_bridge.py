@@ -37,10 +37,14 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(pla
 """
 
 
+PORTS = pytest.mark.parametrize("ports", ["tap", "packet"])
+
+
 @pytest.mark.everyday
 @pytest.mark.parametrize("flows", ["learn", pytest.param("l2", marks=pytest.mark.thorough)])
-def test_frames_go_through_both_ways_and_are_counted(flows: str) -> None:
-    with deployed(real_case("linux-bridge", {"flows": flows})) as (running, _):
+@PORTS
+def test_frames_go_through_both_ways_and_are_counted(flows: str, ports: str) -> None:
+    with deployed(real_case("linux-bridge", {"flows": flows, "ports": ports})) as (running, _):
         running.generator.run(SLOWLY)  # by now each address is known
         before = running.switch.counters()
         counts = running.generator.run(SLOWLY)
@@ -55,8 +59,9 @@ def test_frames_go_through_both_ways_and_are_counted(flows: str) -> None:
     ]
 
 
-def test_every_frame_is_accounted_for_at_overload() -> None:
-    with deployed(real_case("linux-bridge")) as (running, _):
+@PORTS
+def test_every_frame_is_accounted_for_at_overload(ports: str) -> None:
+    with deployed(real_case("linux-bridge", {"ports": ports})) as (running, _):
         running.generator.run(SLOWLY)
         before = running.switch.counters()
         counts = running.generator.run(FASTER_THAN_ANY)
@@ -67,8 +72,9 @@ def test_every_frame_is_accounted_for_at_overload() -> None:
     assert sent - good == after.since(before).dropped_frames
 
 
-def test_the_longest_frames_get_through() -> None:
-    case = real_case("linux-bridge", traffic={"frame_size": "1518B"})
+@PORTS
+def test_the_longest_frames_get_through(ports: str) -> None:
+    case = real_case("linux-bridge", {"ports": ports}, traffic={"frame_size": "1518B"})
     with deployed(case) as (running, _):
         counts = running.generator.run(SLOWLY)
     assert all_arrived(counts)

@@ -411,7 +411,7 @@ def test_slots_are_wider_in_longer_trials_and_none_in_the_longest() -> None:
 
 # Turns as tgen is asked for them and answers them are those of the record.
 
-SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3)))
+SIDES = (StreamSide((0, 1), (70,)), StreamSide((2, 3), in_flight=64))
 ASKED = StreamTurns(SIDES, (0, 1, 1, 0), loads_fps=(1000, 1000, None, 2000), latency=True)
 TIMES = (
     "measured_ns",
@@ -445,8 +445,8 @@ def answered_of_record(**changes: Any) -> dict[str, Any]:
 def test_a_request_says_whose_turn_it_is_and_who_is_held_still() -> None:
     message = turns_message(ASKED, burst=8)
     assert message["sides"] == [
-        {"streams": [0, 1], "processes": [70]},
-        {"streams": [2, 3], "processes": []},
+        {"streams": [0, 1], "processes": [70], "in_flight": 0},
+        {"streams": [2, 3], "processes": [], "in_flight": 64},
     ]
     assert message["order"] == [0, 1, 1, 0]
     assert message["rate_fps"] == [1000, 1000, 0, 2000]

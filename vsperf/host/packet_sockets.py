@@ -19,9 +19,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from vsperf.host.files import Roots
 from vsperf.host.netlink import attributes, dump
+from vsperf.host.netns import within
 
 SOCK_DIAG = 4
 BY_FAMILY = 20
@@ -71,6 +73,8 @@ def drops_of(pid: int, roots: Roots | None = None) -> dict[str, int]:
 class Rings:
     """What the rings of a program's packet sockets had no room for, since somebody first asked."""
 
+    network: str = ""
+    """By name, in which they are; that of the host without one."""
     _drops: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -82,10 +86,17 @@ class Rings:
         own = _inodes(pid, roots or Roots())
         with self._lock:
             with suppress(OSError), _process(pid) as process:
-                for one in packet_sockets():
-                    if one.device and one.inode in own:
-                        self._add(one.device, process, own[one.inode])
+                ask = partial(self._ask, process, own)
+                if self.network:
+                    within(self.network, ask)
+                else:
+                    ask()
             return dict(self._drops)
+
+    def _ask(self, process: int, own: Mapping[int, int]) -> None:
+        for one in packet_sockets():
+            if one.device and one.inode in own:
+                self._add(one.device, process, own[one.inode])
 
     def _add(self, device: int, process: int, descriptor: int) -> None:
         with suppress(OSError):  # it was closed meanwhile, or may not be copied

@@ -162,6 +162,9 @@ class View:
         if endpoint.kind == "tap":
             network, _, device = endpoint.address.rpartition("/")
             return cls(device, network, sent=False)
+        if endpoint.kind == "packet":
+            network, _, device = endpoint.address.rpartition("/")
+            return cls(device, network, sent=True)
         driver, *words = endpoint.address.split(",")
         given = dict(word.partition("=")[::2] for word in words)
         if not driver.startswith(PACKET_SOCKET) or given.get(BYPASS, "1") != "0":

@@ -111,6 +111,11 @@ def tap_endpoint(place: Place, device: str, network: str = "") -> Endpoint:
     return Endpoint(link=place.name, kind="tap", address=f"{network}/{device}")
 
 
+def packet_endpoint(place: Place, device: str, network: str) -> Endpoint:
+    """Return the generator's end of a pair of devices, on which it opens a packet socket."""
+    return Endpoint(link=place.name, kind="packet", address=f"{network}/{device}")
+
+
 def place_endpoint(case: CaseSpec, place: Place) -> Endpoint:
     """Return the end of a link that a place has: `network/device`.
 

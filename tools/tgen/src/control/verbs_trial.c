@@ -139,14 +139,14 @@ latency_read(struct object *request, struct trial_request *trial)
 static void
 read_burst(struct object *request, struct trial_request *trial)
 {
-	uint64_t burst;
-
-	uint64_t in_flight;
+	uint64_t burst, in_flight;
+	unsigned int i;
 
 	if (object_count(request, "burst", 1, BURST_MOST, &burst))
 		trial->burst = (uint16_t)burst;
 	if (object_count(request, "in_flight", 0, UINT32_MAX, &in_flight))
-		trial->in_flight = (uint32_t)in_flight;
+		for (i = 0; i < TGEN_MAX_STREAMS; i++)
+			trial->in_flight[i] = (uint32_t)in_flight;
 }
 
 static void

@@ -73,6 +73,7 @@ static void
 read_sides(struct session *session, struct object *request, struct turns_request *turns)
 {
 	char path[MESSAGE_PATH];
+	uint64_t in_flight;
 	uint32_t taken = 0;
 	json_t *list;
 	unsigned int i;
@@ -91,6 +92,8 @@ read_sides(struct session *session, struct object *request, struct turns_request
 			problem_set(request->problem, path, "missing-key",
 				"which streams are for it?");
 		read_processes(&side, turns, i);
+		if (object_count(&side, "in_flight", 0, UINT32_MAX, &in_flight))
+			turns->side[i].in_flight = (uint32_t)in_flight;
 		object_end(&side);
 	}
 }
@@ -130,6 +133,7 @@ read_loads(struct session *session, struct object *request, const struct turns_r
 			if ((turns->side[side].streams >> i & 1) == 0)
 				continue;
 			trial->frames[i] = TGEN_48_BITS;
+			trial->in_flight[i] = turns->side[side].in_flight;
 			if (session->traffic.stream[i].replay[0] != '\0')
 				problem_set(request->problem, "sides", "bad-value",
 					"stream %u sends a file, which knows no turns", i);

@@ -110,18 +110,21 @@ static void
 bound_flights(struct engine *engine, const struct trial_request *request)
 {
 	uint64_t flying[TGEN_MAX_PORTS] = { 0 };
-	bool bounded = request->in_flight != 0 && engine->workers == 1;
+	bool bounded = false;
 	unsigned int i;
 
 	for (i = 0; i < engine->senders; i++) {
 		const struct watch *watch = &engine->worker[0]->watch[i];
 		struct flight *flight = &engine->sender[i].flight;
-		bool known = bounded && !replay_has_unmarked(engine->sender[i].replay);
+		uint32_t most = request->in_flight[engine->sender[i].part.stream];
+		bool known = most != 0 && engine->workers == 1 &&
+			!replay_has_unmarked(engine->sender[i].replay);
 
 		memset(flight, 0, sizeof(*flight));
 		flight->watch = known ? watch : NULL;
-		flight->most = request->in_flight;
-		flying[watch->port] += known ? request->in_flight : UINT32_MAX;
+		flight->most = most;
+		bounded |= known;
+		flying[watch->port] += known ? most : UINT32_MAX;
 	}
 	for (i = 0; i < engine->receivers; i++) {
 		struct receiver *receiver = &engine->receiver[i];

@@ -23,6 +23,7 @@ struct turns_request {
 	uint8_t sides;
 	struct {
 		uint32_t streams; /* a bit for each */
+		uint32_t in_flight; /* of each stream at most; 0: no bound */
 		uint8_t processes; /* held still while it is not its turn; there may be none */
 		int32_t process[TURNS_MAX_PROCESSES];
 	} side[TURNS_MAX_SIDES];

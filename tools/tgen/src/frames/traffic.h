@@ -161,7 +161,7 @@ struct trial_request {
 	uint64_t until_ns[TGEN_MAX_STREAMS]; /* the same of each stream by itself */
 	uint8_t steps; /* of which it consists; 0: the rates above hold all the time */
 	struct trial_step step[TGEN_MAX_STEPS]; /* their frames and times add up to those above */
-	uint32_t in_flight; /* of each stream at most, where one worker does everything; 0: no bound */
+	uint32_t in_flight[TGEN_MAX_STREAMS]; /* at most, where one worker does everything; 0: no bound */
 	uint16_t burst; /* most frames sent back to back when paced; 1 to 64 */
 	uint64_t drain_ns; /* wait at most so long for quiet after the last frame */
 	uint64_t quiet_ns; /* no frame for so long is quiet */

@@ -27,6 +27,9 @@ PAGE_BYTES = 2 << 20
 ONE_RING = ("vhost-user", "vhost-user-client")
 """Ports from whose ring a switch takes frames, with nothing between that could hold any."""
 PACKET_SOCKET = "net_af_packet"
+IN_PACKET_SOCKETS = 64
+"""Frames that may be on their way from one. It has memory for some 90 long ones: others wait in its
+ring until somebody sends again, which would be in the next trial, and a call sends all of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,11 @@ class Options:
     """Longest frame with FCS; its buffers have room for it."""
     extra: tuple[str, ...] = ()
     """More arguments for DPDK's environment layer."""
+
+
+def most_in_flight(endpoints: Iterable[Endpoint]) -> int:
+    """Return how many frames of a direction may be on their way to such ports; 0: any number."""
+    return IN_PACKET_SOCKETS if all(one.kind == "packet" for one in endpoints) else 0
 
 
 def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:

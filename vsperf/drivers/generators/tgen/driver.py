@@ -38,6 +38,7 @@ from vsperf.drivers.generators.tgen.command import (
     Options,
     command_line,
     memory_bytes,
+    most_in_flight,
     port_of,
 )
 from vsperf.drivers.generators.tgen.connections import asked_of, make_connections, port_behind
@@ -377,7 +378,9 @@ class TgenGenerator(TrafficGenerator):
             in_flight = _in_flight(case, spec, endpoints)
             seen = replay is None and spec.place == "host"  # captures are files
             look = Look(tgen, ways, each, workspace.folder) if seen else None
-            rings = Rings() if spec.place == "host" and _has_packet_sockets(opened) else None
+            rings = None
+            if spec.place == "host" and _has_packet_sockets(opened):
+                rings = Rings(next((port.network for port in ports.values()), ""))
             session = TgenSession(
                 tgen,
                 spec,
@@ -461,6 +464,8 @@ def _in_flight(case: CaseSpec, spec: TgenSpec, endpoints: tuple[Endpoint, ...]) 
     """
     if spec.in_flight is not None:
         return spec.in_flight
+    if bound := most_in_flight(endpoints):
+        return bound
     virtual = all(endpoint.kind in ONE_RING for endpoint in endpoints)
     alone = not case.topology.vnfs and not getattr(case.vswitch, "ELSEWHERE", False)
     return max(BURST_MOST, spec.ring - 2 * BURST_MOST) if virtual and alone else 0

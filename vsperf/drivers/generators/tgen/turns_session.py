@@ -21,6 +21,7 @@ from vsperf.drivers.generators.tgen.command import (
     PACKET_SOCKET,
     Options,
     command_line,
+    most_in_flight,
     port_of,
 )
 from vsperf.drivers.generators.tgen.process import CONTROL, PREFIX, TGEN, Tgen, running
@@ -87,6 +88,8 @@ class StreamSide:
     """Numbers of those whose frames are for it."""
     processes: tuple[int, ...] = ()
     """Held still while others have their turn; none where it is enough to send nothing."""
+    in_flight: int = 0
+    """Most frames of a stream on their way; 0 for no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,11 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
     """Return the parameters of `turns`."""
     found: dict[str, Any] = {
         "sides": [
-            {"streams": list(side.streams), "processes": list(side.processes)}
+            {
+                "streams": list(side.streams),
+                "processes": list(side.processes),
+                "in_flight": side.in_flight,
+            }
             for side in request.sides
         ],
         "order": list(request.order),
@@ -317,7 +324,7 @@ def turns_by(
 
 def _is_of_the_kernel(one: Endpoint) -> bool:
     """Whether a port is a device of the kernel, which wants a call for each frame."""
-    return one.kind == "tap" or one.address.startswith(PACKET_SOCKET)
+    return one.kind in ("tap", "packet") or one.address.startswith(PACKET_SOCKET)
 
 
 def _ports_of(
@@ -349,6 +356,7 @@ def _configured(
         check_directions("tgen", own, directions)
         first = len(ways)
         ways += traffic_directions(case, directions, tgen.port_numbers(own))
-        found.append(StreamSide(tuple(range(first, len(ways))), side.processes))
+        own_streams = tuple(range(first, len(ways)))
+        found.append(StreamSide(own_streams, side.processes, most_in_flight(side.endpoints)))
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)

@@ -40,7 +40,14 @@ from vsperf.drivers.vswitches.kernel_ports import (
     needs_of,
     steps_of,
 )
-from vsperf.drivers.vswitches.ports import Place, far_end, link_endpoint, places_of, tap_of
+from vsperf.drivers.vswitches.ports import (
+    Place,
+    far_end,
+    link_endpoint,
+    packet_endpoint,
+    places_of,
+    tap_of,
+)
 from vsperf.errors import ComponentError, NotReadyError, UsageError
 from vsperf.host.cpus import Needs
 from vsperf.host.devices import Devices, told
@@ -49,7 +56,7 @@ from vsperf.host.doctor.wants import POLLING_SWITCH, Want
 from vsperf.host.netns import apart
 from vsperf.host.networks import hand_over, private_network
 from vsperf.host.taps import tap
-from vsperf.host.veths import veth
+from vsperf.host.veths import FarEnd, veth
 from vsperf.host.workspace import Workspace
 from vsperf.quantities.units import CpuSet, Duration
 from vsperf.records.run import Placement
@@ -62,7 +69,7 @@ class LinuxBridgeSpec(DriverSpec):
     """Settings of the bridge of the Linux kernel."""
 
     CAPPED: ClassVar[bool] = False
-    """The generator's cap is one of vhost-user ports, and these are taps."""
+    """The generator's cap is one of vhost-user ports, and these are devices of the kernel."""
 
     HELD_STILL: ClassVar[bool] = True
     PLACES: ClassVar[bool] = True
@@ -78,6 +85,11 @@ class LinuxBridgeSpec(DriverSpec):
     flows: Literal["learn", "l2"] = "learn"
     """How it knows where frames go: it learns from them behind which port each address is
     (`learn`), or it is told, and learns nothing (`l2`)."""
+    ports: Literal["tap", "packet"] = "tap"
+    """What leads to the generator. Of a `tap` it holds the other end: each frame takes it a call
+    both ways, and most of the time it is the limit. Of a pair of devices, as `packet`, it opens the
+    other end by a packet socket: a call hands over several frames, and the CPU that forwards
+    delivers them, so the bridge is the limit. Places have a pair of devices anyway."""
     cpus: CpuSet | None = None
     """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
     chooses when not given."""
@@ -97,7 +109,7 @@ class BridgePort:
     place: Place
     bridge: str
     device: str
-    """Its tap; not filled in."""
+    """Its tap, or the bridge's end of a pair; not filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,11 @@ class Design:
     @property
     def learns(self) -> bool:
         return self.spec.flows == "learn"
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether pairs of devices lead to the generator."""
+        return self.spec.ports == "packet"
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -184,6 +201,12 @@ def check(design: Design) -> None:
     """Refuse what a bridge cannot do."""
     topology = design.case.topology
     check_ports(design.case, design.cpus, "the kernel's bridge")
+    if design.has_pairs and design.case.has_places:
+        raise UsageError(
+            "vswitch.ports=packet says how a generator is joined, and there are places",
+            why="a place has one end of a pair of devices in any case, and a guest holds a tap",
+            fix="leave vswitch.ports out",
+        )
     several = next((ports for ports in design.bridges.values() if len(ports) > PAIR), None)
     if several is not None and design.learns:
         raise UsageError(
@@ -205,8 +228,8 @@ def _check_traffic(design: Design, several: tuple[str, ...] | None) -> None:
     traffic = design.case.traffic
     if design.case.longest_bytes > LONGEST_BYTES:
         raise UsageError(
-            f"frames of {design.case.longest_bytes} bytes do not pass the taps of links",
-            why=f"DPDK's net_tap, by which the generator holds them, takes {LONGEST_BYTES} bytes",
+            f"frames of {design.case.longest_bytes} bytes do not pass the devices of links",
+            why=f"DPDK's drivers of these, which the generator has, take {LONGEST_BYTES} bytes",
             fix="take shorter frames, or a switch on vhost-user: --set vswitch.kind=ovs-dpdk",
         )
     groups_of_stations = traffic.destination != "unicast" or traffic.broadcast_every
@@ -224,6 +247,11 @@ def _check_traffic(design: Design, several: tuple[str, ...] | None) -> None:
         )
 
 
+def generators_end(device: str) -> str:
+    """Return what the other end of a pair is called."""
+    return f"{device}g"
+
+
 SHOWN = 8
 """Addresses that a plan lists one by one."""
 
@@ -231,7 +259,7 @@ SHOWN = 8
 def switch_plan(design: Design) -> SwitchPlan:
     """Return all steps, and where the ports will be."""
     check(design)
-    kind = "pair of devices" if design.case.has_places else "tap"
+    kind = "pair of devices" if design.case.has_places or design.has_pairs else "tap"
     made = [
         port.device
         for port in design.ports
@@ -252,7 +280,9 @@ def switch_plan(design: Design) -> SwitchPlan:
     return SwitchPlan(
         tuple(steps),
         tuple(
-            link_endpoint(design.case, port.place, port.device, NETWORK)
+            packet_endpoint(port.place, generators_end(port.device), NETWORK)
+            if design.has_pairs
+            else link_endpoint(design.case, port.place, port.device, NETWORK)
             for port in design.ports
             if port.place.link is not None
         ),
@@ -353,16 +383,18 @@ def require_bridges() -> None:
 
 IDLE_MAC = "06:00:00:{:02x}:{:02x}:{:02x}"
 """Addresses that no frame of a test has."""
+PAIR_MAC = "06:00:01:00:00:{:02x}"
+"""Of the generator's end of a pair, for which the kernel would take frames, and drop them."""
 
 
 @dataclass
 class RunningBridge:
-    """Bridges with their ports, whoever is at the other ends of the taps."""
+    """Bridges with their ports, whoever is at their other ends."""
 
     design: Design
     network: str
     devices: Mapping[str, str]
-    """The tap of each port, by what the topology calls it."""
+    """The device of each port, by what the topology calls it."""
     netlink: Netlink
     make_again: Callable[[], None]
     """Removes the bridges, and makes them anew."""
@@ -380,11 +412,11 @@ class RunningBridge:
         except ComponentError as error:
             return error.with_why
         for port in self.design.ports:
-            device, bridge = found.get(self._tap(port)), found.get(port.bridge)
+            device, bridge = found.get(self._device(port)), found.get(port.bridge)
             if bridge is None:
                 return f"the bridge {port.bridge} is gone"
             if device is None:
-                return f"the tap of {port.place.name} is gone"
+                return f"the device of {port.place.name} is gone"
             if device.master != bridge.index:
                 return f"{port.place.name} is no port of {port.bridge} any more"
         return None
@@ -396,11 +428,11 @@ class RunningBridge:
     def counters(self) -> SwitchCounters:
         """Return all counters as they stand; how busy the kernel is with it, it does not say."""
         found = self.netlink.devices()
-        gone = [one.place.name for one in self.design.ports if self._tap(one) not in found]
+        gone = [one.place.name for one in self.design.ports if self._device(one) not in found]
         if gone:
-            raise ComponentError(f"the tap of {gone[0]} is gone, and nobody counts there")
+            raise ComponentError(f"the device of {gone[0]} is gone, and nobody counts there")
         return SwitchCounters(
-            ports=tuple(counted(one.place, found[self._tap(one)]) for one in self.design.ports)
+            ports=tuple(counted(one.place, found[self._device(one)]) for one in self.design.ports)
         )
 
     def facts(self) -> dict[str, Any]:
@@ -412,7 +444,7 @@ class RunningBridge:
             "mtu": MTU,
             "forwarding_cpus": list(self.design.cpus),
             "ports": [
-                {"place": port.place.name, "device": self._tap(port), "bridge": port.bridge}
+                {"place": port.place.name, "device": self._device(port), "bridge": port.bridge}
                 for port in self.design.ports
             ],
         }
@@ -455,7 +487,7 @@ class RunningBridge:
             if place in places and (device is None or device.state != FORWARDING)
         ]
 
-    def _tap(self, port: BridgePort) -> str:
+    def _device(self, port: BridgePort) -> str:
         return self.devices[port.place.name]
 
 
@@ -480,7 +512,7 @@ CHECKS = (Check("kernel bridge", Group.DEVICES, _bridge),)
 
 
 class LinuxBridge(VSwitch):
-    """Deploys the bridge of the Linux kernel on taps."""
+    """Deploys the bridge of the Linux kernel."""
 
     kind = "linux-bridge"
     summary = "the bridge of the Linux kernel on taps, in a network of its own"
@@ -520,12 +552,20 @@ def _made(design: Design, workspace: Workspace, stack: ExitStack) -> RunningBrid
         elif port.place.link is not None and design.case.has_places:
             far = far_end(design.case, port.place.link, workspace)
             stack.enter_context(veth(name, workspace, mtu=MTU, far=far))
+        elif port.place.link is not None and design.has_pairs:
+            number = design.case.topology.links.index(port.place.link)
+            far = FarEnd(network, generators_end(name), PAIR_MAC.format(number), MTU)
+            stack.enter_context(veth(name, workspace, mtu=MTU, far=far))
         elif port.place.link is not None:
             stack.enter_context(tap(name, workspace, mtu=MTU, several_queues=True))
         else:  # the VNF has made it, and finds it by its name in the host's network
             await_held(name, design.case.vnf_queues, workspace)
     hand_over(devices.values(), network, design.cpus)
     instance = _Instance(design, devices, stack.enter_context(Netlink.connected(network)))
+    if design.has_pairs:
+        for port in design.ports:
+            if port.place.link is not None:
+                instance.netlink.bring_up(generators_end(devices[port.place.name]))
     instance.make()
     return RunningBridge(
         design=design,
