@@ -101,12 +101,6 @@ def _more_than_all(factor: Factor) -> Factor:
     return factor
 
 
-def _at_most_all(share: Ratio) -> Ratio:
-    if share.value > 1:
-        raise ValueError("at most as much time goes into waiting as into rounds: 100%")
-    return share
-
-
 class PairedTurns(Method):
     """Which of several switches forwards more, takes longer or loses more, and by how much."""
 
@@ -140,10 +134,10 @@ class PairedTurns(Method):
     """By what switches are held against each other before all else, where a `load` is given:
     `latency` (the median), `p99` (what 99 of 100 frames do not exceed) or `loss`. It decides when
     looks end, and what --fail-above asks for; the others are told as well."""
-    patience: Annotated[Ratio, AfterValidator(_at_most_all)] = Ratio.parse("50%")
-    """Of the time of all rounds, so much more may go by while the generator is too slow for an
-    overload, or away too often, as where the machine has moved the CPUs apart: short looks tell
-    when that is over, and a round that says nothing is made again."""
+    patience: Factor = Factor.parse("100%")
+    """As a multiple of the time of all rounds, so much more may go by while the generator is too
+    slow for an overload, or away too often, as where the machine has moved the CPUs apart: short
+    looks tell when that is over, and a round that says nothing is made again."""
     control: bool = True
     """Whether the first switch is deployed twice and held against itself: where that is different,
     nothing else is believed. A switch that has no rival is held against itself anyway."""
