@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from real_runs import Place, fixture_calibrations, fixture_place, trials_at
+from real_runs import Place, fixture_calibrations, fixture_place, trials_at, wait_until
 from switch_cases import all_arrived, deployed, real_case, started
 
 from vsperf.analysis.collected import digest
@@ -18,12 +22,15 @@ from vsperf.errors import ComponentError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within
 from vsperf.host.networks import private_network
+from vsperf.host.packet_sockets import Rings
 from vsperf.host.workspace import workspace
 from vsperf.records.files.series import series_of
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("bridges", "tgen")]
 __all__ = ["fixture_calibrations", "fixture_place"]
 
+EVERY_PROTOCOL, SOL_PACKET, RX_RING = 3, 263, 5
+PAGE = os.sysconf("SC_PAGESIZE")
 HALF_A_SECOND = 500_000_000
 SLOWLY = TrialRequest(2000, HALF_A_SECOND)
 FASTER_THAN_ANY = TrialRequest(2_000_000, HALF_A_SECOND)
@@ -113,6 +120,29 @@ def test_a_tap_that_nobody_holds_is_named_when_its_time_is_over() -> None:
         pytest.raises(ComponentError, match="port phy1 of the bridge did not come up"),
     ):
         running.await_ports(("phy1",), 0.3)
+
+
+def test_what_a_socket_in_its_network_has_no_room_for_is_told() -> None:
+    """The kernel tells of sockets of one network, and vsperf is in another than the generator."""
+    two_frames = struct.pack("=IIII", PAGE, 1, PAGE // 2, 2)
+    with started(real_case("linux-bridge", {"ports": "packet"})) as (running, place):
+        (near, *_) = (port["device"] for port in running.facts()["ports"])
+
+        def opened(device: str) -> socket.socket:
+            made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(EVERY_PROTOCOL))
+            made.bind((device, EVERY_PROTOCOL))
+            return made
+
+        with (
+            within(place.name, partial(opened, f"{near}g")) as full,
+            within(place.name, partial(opened, near)) as sends,
+        ):
+            full.setsockopt(SOL_PACKET, RX_RING, two_frames)
+            for _ in range(100):
+                sends.send(bytes(60))
+            rings = Rings(place.name)
+            assert wait_until(lambda: rings.drops_of(os.getpid()).get(f"{near}g", 0) >= 98, 10)
+            assert f"{near}g" not in Rings().drops_of(os.getpid())
 
 
 def test_facts_and_access_name_its_network() -> None:

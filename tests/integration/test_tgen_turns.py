@@ -245,6 +245,22 @@ def test_frames_that_come_in_on_ports_of_another_side_are_told(
         assert turn.first_ns is None
 
 
+def test_no_more_frames_of_a_side_are_on_their_way_than_it_may_have(
+    idle: list[subprocess.Popen[bytes]],
+) -> None:
+    """None comes back to it; after a tenth of a second without one, those on their way are lost."""
+    with loop("memif", ()) as devices, at_hand(devices, OPTIONS) as tgen:
+        tgen.ports()
+        configure(tgen, (0, 0), (1, 1))
+        sides = (StreamSide((0,), (idle[0].pid,), in_flight=8), StreamSide((1,), (idle[1].pid,)))
+        found, _ = take_turns(tgen, StreamTurns(sides, ABBA, (LOAD_FPS,) * 2))
+    bounded, free = found.sides
+    assert 8 <= bounded.sent_frames <= 8 * (1 + found.elapsed_ns // 100_000_000)
+    assert free.sent_frames > bounded.sent_frames
+    first = next(turn for turn in found.turns if turn.side == 0)
+    assert first.refused_frames or first.gaps_ns > first.measured_ns / 2
+
+
 def test_time_in_which_nothing_arrives_is_silence_and_a_gap_of_the_worker_is_none(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:

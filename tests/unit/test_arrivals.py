@@ -173,6 +173,7 @@ def endpoint(kind: str, address: str) -> Endpoint:
 
 def test_frames_are_seen_as_they_come_in_by_a_tap_or_leave_by_a_packet_socket() -> None:
     assert View.of(endpoint("tap", "net-1/tap7")) == View("tap7", "net-1", sent=False)
+    assert View.of(endpoint("packet", "net-1/veth7")) == View("veth7", "net-1", sent=True)
     assert View.of(endpoint("vdev", QUEUED)) == View("tap7", "", sent=True)
 
 

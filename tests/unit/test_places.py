@@ -80,6 +80,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "packets of 9000 bytes do not pass a port of the kind internal",
         "--set vswitch.ports=packet",
     ),
+    "pairs of devices of a bridge, which they have anyway": (
+        ("--vswitch", "linux-bridge", "--set", "vswitch.ports=packet"),
+        "vswitch.ports=packet says how a generator is joined",
+        "leave vswitch.ports out",
+    ),
     "internal ports of the kernel's datapath": (
         ("--vswitch", "ovs", "--set", "vswitch.datapath=kernel", "--set", "vswitch.ports=internal"),
         "in the kernel, ports are `packet`",

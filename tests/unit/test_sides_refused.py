@@ -56,6 +56,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "a process is in one network",
         "name one such switch behind others, whose ports are sockets",
     ),
+    "two bridges on pairs of devices": (
+        ("--set", "vswitch={kind: linux-bridge, ports: packet}"),
+        "A (linux-bridge) and A′ (linux-bridge once more) each have devices in a network of their",
+    ),
     "OVS with its taps in the network of the host": (
         ("--vswitch", "testpmd,ovs"),
         "a switch of the kind ovs cannot take turns with others",

@@ -19,7 +19,7 @@ from simulated_cases import simulated_case
 from switch_cases import PVP, PVPV, PVVP, ran_nothing, switch_case
 
 from vsperf.config.case import CaseSpec
-from vsperf.drivers.generators.tgen.command import Options, command_line, port_of
+from vsperf.drivers.generators.tgen.command import Options, command_line, most_in_flight, port_of
 from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
 from vsperf.drivers.vswitches.ipvs.driver import Ipvs
@@ -178,6 +178,26 @@ def test_the_generator_joins_the_network_of_its_taps() -> None:
     argv = command_line("tgen", "n", Path("/run/x"), ports, Options())
     assert argv[:4] == ("nsenter", "--net=/run/netns/vsperf-1-abcdef", "--", "tgen")
     assert "--vdev=net_tap0,iface=vsp0-0" in argv
+
+
+def test_a_pair_of_devices_leads_to_a_packet_socket_in_that_network() -> None:
+    plan = LinuxBridge().plan(bridge_case({"ports": "packet"}), PLACEMENT)
+    assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
+        ("packet", "NAME/TAP-0-0g"),
+        ("packet", "NAME/TAP-0-1g"),
+    ]
+    assert "make a pair of devices for each link" in [step.action for step in plan.steps]
+    port = port_of(plan.endpoints[1].model_copy(update={"address": "apart/tap0-1g"}), 1, Options())
+    assert port.network == "apart"
+    assert port.device == "net_af_packet1,iface=tap0-1g,qdisc_bypass=0,framecnt=1024"
+
+
+def test_no_more_are_on_their_way_from_a_packet_socket_than_it_has_memory_for() -> None:
+    pairs, taps = (
+        LinuxBridge().plan(bridge_case({"ports": ports}), PLACEMENT).endpoints
+        for ports in ("packet", "tap")
+    )
+    assert (most_in_flight(pairs), most_in_flight(taps)) == (64, 0)
 
 
 def test_a_tap_of_the_host_needs_no_other_network() -> None:
