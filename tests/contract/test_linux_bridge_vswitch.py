@@ -28,7 +28,7 @@ class TestLinuxBridge(ForwardingContract):
 
     @pytest.fixture(
         scope="class",
-        params=[("learn", "tap"), thorough(("l2", "tap")), thorough(("learn", "packet"))],
+        params=[("learn", "tap"), thorough(("l2", "tap")), thorough(("learn", "pair"))],
         ids="-".join,
     )
     @classmethod

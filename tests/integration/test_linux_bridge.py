@@ -44,7 +44,7 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(pla
 """
 
 
-PORTS = pytest.mark.parametrize("ports", ["tap", "packet"])
+PORTS = pytest.mark.parametrize("ports", ["tap", "pair"])
 
 
 @pytest.mark.everyday
@@ -125,7 +125,7 @@ def test_a_tap_that_nobody_holds_is_named_when_its_time_is_over() -> None:
 def test_what_a_socket_in_its_network_has_no_room_for_is_told() -> None:
     """The kernel tells of sockets of one network, and vsperf is in another than the generator."""
     two_frames = struct.pack("=IIII", PAGE, 1, PAGE // 2, 2)
-    with started(real_case("linux-bridge", {"ports": "packet"})) as (running, place):
+    with started(real_case("linux-bridge", {"ports": "pair"})) as (running, place):
         (near, *_) = (port["device"] for port in running.facts()["ports"])
 
         def opened(device: str) -> socket.socket:

@@ -81,8 +81,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "--set vswitch.ports=packet",
     ),
     "pairs of devices of a bridge, which they have anyway": (
-        ("--vswitch", "linux-bridge", "--set", "vswitch.ports=packet"),
-        "vswitch.ports=packet says how a generator is joined",
+        ("--vswitch", "linux-bridge", "--set", "vswitch.ports=pair"),
+        "vswitch.ports=pair says how a generator is joined",
         "leave vswitch.ports out",
     ),
     "internal ports of the kernel's datapath": (

@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "name one such switch behind others, whose ports are sockets",
     ),
     "two bridges on pairs of devices": (
-        ("--set", "vswitch={kind: linux-bridge, ports: packet}"),
+        ("--set", "vswitch={kind: linux-bridge, ports: pair}"),
         "A (linux-bridge) and A′ (linux-bridge once more) each have devices in a network of their",
     ),
     "OVS with its taps in the network of the host": (

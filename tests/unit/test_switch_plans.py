@@ -20,6 +20,7 @@ from switch_cases import PVP, PVPV, PVVP, ran_nothing, switch_case
 
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.tgen.command import Options, command_line, most_in_flight, port_of
+from vsperf.drivers.generators.tgen.driver import check_sockets
 from vsperf.drivers.vswitches.base import await_ports
 from vsperf.drivers.vswitches.external import ExternalSwitch
 from vsperf.drivers.vswitches.ipvs.driver import Ipvs
@@ -181,7 +182,7 @@ def test_the_generator_joins_the_network_of_its_taps() -> None:
 
 
 def test_a_pair_of_devices_leads_to_a_packet_socket_in_that_network() -> None:
-    plan = LinuxBridge().plan(bridge_case({"ports": "packet"}), PLACEMENT)
+    plan = LinuxBridge().plan(bridge_case({"ports": "pair"}), PLACEMENT)
     assert [(end.kind, shown(end.address)) for end in plan.endpoints] == [
         ("packet", "NAME/TAP-0-0g"),
         ("packet", "NAME/TAP-0-1g"),
@@ -195,9 +196,18 @@ def test_a_pair_of_devices_leads_to_a_packet_socket_in_that_network() -> None:
 def test_no_more_are_on_their_way_from_a_packet_socket_than_it_has_memory_for() -> None:
     pairs, taps = (
         LinuxBridge().plan(bridge_case({"ports": ports}), PLACEMENT).endpoints
-        for ports in ("packet", "tap")
+        for ports in ("pair", "tap")
     )
     assert (most_in_flight(pairs), most_in_flight(taps)) == (64, 0)
+
+
+def test_what_would_leave_frames_in_a_packet_socket_is_refused() -> None:
+    through_vnfs = bridge_case({"ports": "pair"}, topology=PVP)
+    assert "nothing but the generator at its ports" in str(refusal(through_vnfs))
+    endpoints = LinuxBridge().plan(bridge_case({"ports": "pair"}), PLACEMENT).endpoints
+    check_sockets(endpoints, Options())
+    with pytest.raises(UsageError, match="2 workers cannot send by packet sockets"):
+        check_sockets(endpoints, Options(cpus=(0, 1)))
 
 
 def test_a_tap_of_the_host_needs_no_other_network() -> None:

@@ -30,7 +30,7 @@ from vsperf.records.turns import CONTROL, Named, carried
 EXAMPLE = """tools/bench/paired_table.py --folder build/five-switches --pairs 50 \\
       --switch 'name: ovs-3.1, kind: ovs-dpdk' \\
       --switch 'name: ovs-3.5, kind: ovs-dpdk, root: /srv/trees/trixie' \\
-      --switch 'kind: vpp' --switch 'kind: testpmd' --switch 'kind: linux-bridge, ports: packet'"""
+      --switch 'kind: vpp' --switch 'kind: testpmd' --switch 'kind: linux-bridge, ports: pair'"""
 USUAL = ("kind: ovs-dpdk", "kind: testpmd")
 WIDTH = 11
 

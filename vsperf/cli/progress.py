@@ -288,8 +288,6 @@ def round_line(one: Round) -> str:
     if not one.valid:
         flags = ", ".join(flag.value for flag in one.flags)
         return f"{head}  {'; '.join(one.reasons)}{again}  [{flags}]"
-    if one.role is Role.WAIT:
-        return f"{head}  for a generator that runs, and offers the load"
     if one.role is not Role.ANSWER:
         return f"{head}{again}"
     return f"{head}  {', '.join(changes_in(one, digits=1))}{again}"

@@ -56,7 +56,7 @@ def joined(name: str, workspace: Workspace, *, mtu: int, far: FarEnd) -> None:
     """
     with (
         NotReadyError.if_refused(
-            f"cannot make the pair of devices {name}, which joins a place to the switch",
+            f"cannot make the pair of devices {name}, which leads to a port of the switch",
             fix="run vsperf with sudo, on a kernel with veth (CONFIG_VETH, modprobe veth)",
         ),
         far._told() as far_end,

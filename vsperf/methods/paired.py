@@ -55,8 +55,6 @@ LOOKS = 2
 """Rounds in which the load is looked for."""
 LOAD_PASSES = 8
 """Of each of these."""
-WAIT_PASSES = 16
-"""Of a look whether rounds would say anything; more than a round has to have that can be used."""
 SHORTEST_TURN_NS, LONGEST_TURN_NS = 1_000_000, 1_000_000_000
 
 
@@ -101,6 +99,12 @@ def _more_than_all(factor: Factor) -> Factor:
     return factor
 
 
+def _at_most_all(share: Ratio) -> Ratio:
+    if share.value > 1:
+        raise ValueError("as many rounds again at most: 100%")
+    return share
+
+
 class PairedTurns(Method):
     """Which of several switches forwards more, takes longer or loses more, and by how much."""
 
@@ -134,10 +138,10 @@ class PairedTurns(Method):
     """By what switches are held against each other before all else, where a `load` is given:
     `latency` (the median), `p99` (what 99 of 100 frames do not exceed) or `loss`. It decides when
     looks end, and what --fail-above asks for; the others are told as well."""
-    patience: Factor = Factor.parse("100%")
-    """As a multiple of the time of all rounds, so much more may go by while the generator is too
-    slow for an overload, or away too often, as where the machine has moved the CPUs apart: short
-    looks tell when that is over, and a round that says nothing is made again."""
+    patience: Annotated[Ratio, AfterValidator(_at_most_all)] = Ratio.parse("100%")
+    """How many more rounds may be made, as a share of `rounds`, for those that say nothing: the
+    generator was too slow for an overload in them, as where the machine has moved the CPUs apart,
+    or was kept from running."""
     control: bool = True
     """Whether the first switch is deployed twice and held against itself: where that is different,
     nothing else is believed. A switch that has no rival is held against itself anyway."""
@@ -299,23 +303,14 @@ class PairedTurns(Method):
         try:
             load = self._load(bench)
             each = self.round_of(Role.ANSWER, load, flows, sides, warm_up_ns=bench.warm_up_ns)
-            patience_ns = math.floor(self.patience.value * self.rounds * each.length_ns)
-            for number in range(self.rounds):
-                rounds.append(_round(bench, replace(each, load_fps=load, anew=number > 0)))
-                while True:
-                    if (more := self._more(bench, rounds[-1])) is not None:
-                        load = more
-                    elif tells(rounds[-1], self.terms):
-                        break
-                    else:
-                        left = self.rounds - number - 1
-                        patience_ns = self._wait(
-                            bench, replace(each, load_fps=load), patience_ns, left
-                        )
-                        if patience_ns <= 0:
-                            break
+            for number in range(1, self.most_rounds + 1):
+                if number > self.rounds and not self._is_worth_more(bench, rounds, each.length_ns):
+                    break
+                rounds.append(_round(bench, replace(each, load_fps=load, anew=number > 1)))
+                while (more := self._more(bench, rounds[-1])) is not None:
+                    load = more
                     rounds.append(_round(bench, replace(each, load_fps=load)))
-                if number + 1 in self.terms.looks and self._decided(rounds, bench):
+                if number in self.terms.looks and self._decided(rounds, bench):
                     break
         except BudgetExhausted:
             complete = False
@@ -355,22 +350,25 @@ class PairedTurns(Method):
             return None
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
 
-    def _wait(self, bench: TurnsBench, asked: TurnsAsked, patience_ns: int, later: int) -> int:
-        """Wait until such a round would say something, which said nothing.
+    @property
+    def most_rounds(self) -> int:
+        return self.rounds + math.floor(self.patience.value * self.rounds)
 
-        Return how much patience is left behind the round that is made again; or nothing, where none
-        is to be: that would go on for too long, or take the time of those that come `later`.
+    def _is_worth_more(self, bench: TurnsBench, rounds: Sequence[Round], length_ns: int) -> bool:
+        """Whether there is time for one more round, which may say what others did not.
+
+        Some of them said how a side stands to the first, and others did not: the machine was too
+        slow for the generator, or it kept it from running. Of whom none of them tells, as he is
+        faster than any generator, no other one would.
         """
-        if (left_ns := bench.budget.left_ns) is not None:
-            patience_ns = min(patience_ns, left_ns - later * asked.length_ns)
-        look = replace(asked, role=Role.WAIT, order=balanced(len(bench.sides), WAIT_PASSES))
-        look = replace(look, warm_passes=0)
-        patience_ns -= asked.length_ns
-        while patience_ns > look.length_ns:
-            patience_ns -= look.length_ns
-            if tells(_round(bench, look), self.terms):
-                return patience_ns
-        return 0
+        left_ns = bench.budget.left_ns
+        if left_ns is not None and left_ns < length_ns:
+            return False
+        made = answering(rounds)
+        told = [
+            sum(tells(one, side.letter, self.terms) for one in made) for side in bench.sides[1:]
+        ]
+        return any(0 < count < self.rounds for count in told)
 
     def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
         """Whether more rounds would tell nothing that is asked for.

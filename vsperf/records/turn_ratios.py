@@ -235,13 +235,12 @@ def in_round(
     )
 
 
-def tells(one: Round, terms: Terms) -> bool:
-    """Whether enough passes of a round can be used to say how each side stands to the first."""
+def tells(one: Round, letter: str, terms: Terms) -> bool:
+    """Whether enough passes of a round can be used to say how a side stands to the first."""
     passes = usable_passes(one, terms.metric)
-    if not terms.overload:
-        return len(passes) >= LEAST_PASSES
-    others = (side.letter for side in one.sides if side.letter != FIRST)
-    return all(_fed([(one, passes)], letter, FIRST)[0] for letter in others)
+    if terms.overload:
+        return bool(_fed([(one, passes)], letter, FIRST)[0])
+    return len(passes) >= LEAST_PASSES
 
 
 def changes_in(one: Round, digits: int) -> list[str]:

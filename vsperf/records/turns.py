@@ -89,8 +89,6 @@ class Role(enum.StrEnum):
     """To see that each side forwards at all."""
     LOAD = "load"
     """To find out which load is too much for the fastest."""
-    WAIT = "wait"
-    """To see whether the generator is fast enough again, and runs, for rounds to say something."""
     ANSWER = "answer"
     """To tell how the sides stand to each other."""
 

@@ -10,7 +10,7 @@ from vsperf.host import netns
 from vsperf.records.run import MARK, Endpoint
 from vsperf.trust.programs import whole
 
-KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "packet", "vdev", "pci")
+KINDS = ("vhost-user", "vhost-user-client", "vhost-user-backend", "tap", "vdev", "pci")
 """Kinds of endpoints that programs of DPDK speak to."""
 FILES = {"net_virtio_user": ("path",), "net_vhost": ("iface",), "net_pcap": ("rx_pcap", "tx_pcap")}
 """What names a file, by the beginning of a device's name."""
@@ -52,11 +52,6 @@ def reaching(endpoint: Endpoint, number: int, who: str, *, ring: int, queues: in
             network, _, device = endpoint.address.rpartition("/")
             name = f"net_tap{number}"
             return Port(name, f"{name},iface={device}", network=network)
-        case "packet":
-            network, _, device = endpoint.address.rpartition("/")
-            name = f"net_af_packet{number}"
-            rings = f"qdisc_bypass=0,framecnt={_power(ring)}"
-            return Port(name, f"{name},iface={device},{rings}", network=network)
     raise UsageError(
         f"{who} cannot send to {endpoint.link}, which is a {endpoint.kind} port",
         why="it speaks " + ", ".join(KINDS),

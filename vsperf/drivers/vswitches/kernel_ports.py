@@ -55,7 +55,7 @@ def check_ports(case: CaseSpec, cpus: tuple[int, ...], who: str) -> None:
         if case.testbed.links[link].switch is not None:
             raise UsageError(
                 f"testbed link {link} has a device at the switch's end, which {who} is not given",
-                why="it is in a network of its own, and its ports are taps that are made there",
+                why="it is in a network of its own, and its ports are devices that are made there",
                 fix=f"leave testbed.links.{link}.switch out",
             )
 

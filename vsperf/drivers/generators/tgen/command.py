@@ -53,7 +53,15 @@ def most_in_flight(endpoints: Iterable[Endpoint]) -> int:
 
 
 def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
-    """Return the port that reaches an endpoint."""
+    """Return the port that reaches an endpoint.
+
+    Packet sockets of its own are for this one alone, which bounds what is on its way from them.
+    """
+    if endpoint.kind == "packet":
+        network, _, device = endpoint.address.rpartition("/")
+        name = f"{PACKET_SOCKET}{number}"
+        rings = f"qdisc_bypass=0,framecnt={options.ring}"
+        return Port(name, f"{name},iface={device},{rings}", network=network)
     return reaching(endpoint, number, "tgen", ring=options.ring, queues=options.queues)
 
 

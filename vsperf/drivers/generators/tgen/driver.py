@@ -300,6 +300,7 @@ class TgenGenerator(TrafficGenerator):
         spec = _spec_of(case)
         options = _options(case, spec, placement)
         check_queues(case, endpoints, options.queues)
+        check_sockets(endpoints, options)
         check_hosts(case, spec)
         configure = Step(
             component="generator",
@@ -547,6 +548,17 @@ def check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -
             f"tgen serves {queues} of the {case.vnf_queues} queues of a VNF's NIC",
             why=f"in topology {case.topology.name} the generator is plugged into VNFs",
             fix=f"set generator.queues to {case.vnf_queues}, or vnf.queues to {queues}",
+        )
+
+
+def check_sockets(endpoints: tuple[Endpoint, ...], options: Options) -> None:
+    """Refuse packet sockets from which nobody knows how many frames are on their way."""
+    if most_in_flight(endpoints) and len(options.cpus) > 1:
+        raise UsageError(
+            f"{len(options.cpus)} workers cannot send by packet sockets",
+            why="who sends does not know what others have received, and more frames than a socket "
+            "has memory for would leave in the next trial",
+            fix="--set generator.workers=1, or --set vswitch.ports=tap",
         )
 
 

@@ -45,7 +45,8 @@ class TgenSpec(DriverSpec):
     in_flight: Annotated[int, Field(ge=0, le=1_000_000), Counted] | None = None
     """Most frames of a direction on their way at a time, with one CPU that does everything: as long
     as they all have room in its ring, no stall of the generator loses any. 0 for no bound. Unless
-    given, there is one where nothing but a switch on vhost-user is between the ports."""
+    given, there is one where nothing but a switch on vhost-user is between the ports, and 64 where
+    these are packet sockets. Switches in turns have that bound alone, or the one that is given."""
     respond: bool = False
     """Answer devices that ask by ARP, or by neighbour discovery of IPv6, where the addresses of the
     traffic are; one that routes needs that."""

@@ -38,6 +38,9 @@ from vsperf.waits import sleep
 VERB = "turns"
 GAP_NS = 10_000
 """More than that tgen does not need from one look at its ports to the next, but of the kernel's."""
+BUSY_GAP_NS = 50_000
+"""Nor more than this under an overload, when each look has full bursts to take and to check, and
+CPUs may be far apart. What a ring holds lasts longer, so to rates it makes no difference."""
 CHANGE_NS = 10_000_000
 """More than a change of sides takes, on a machine that has the time for it."""
 AT_THE_END_S = 10.0
@@ -234,7 +237,7 @@ class TgenTurnsSession:
             request.turn_ns,
             request.guard_ns,
             request.silent_ns,
-            gap_ns=request.turn_ns // AWAY if self.of_the_kernel else GAP_NS,
+            gap_ns=self._gap_ns(request),
             latency=request.latency,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
@@ -245,6 +248,12 @@ class TgenTurnsSession:
                 why=_why(found),
             )
         return found.model_copy(update={"ring_frames": self.ring_frames})
+
+    def _gap_ns(self, request: TurnsRequest) -> int:
+        """Return from when on it is a gap that this tgen does not look at its ports."""
+        if self.of_the_kernel:
+            return request.turn_ns // AWAY
+        return GAP_NS if request.latency else min(BUSY_GAP_NS, request.turn_ns // AWAY)
 
     def failure(self) -> str | None:
         if self.ended:
@@ -311,7 +320,7 @@ def turns_by(
     ports = _ports_of([side.endpoints for side in sides], options)
     every = [port for own in ports for port in own.values()]
     with running(every, options, workspace) as tgen:
-        found, shares = _configured(tgen, case, sides, ports, directions)
+        found, shares = _configured(tgen, case, spec, sides, ports, directions)
         if spec.respond:
             tgen.ask("respond")
         kinds = {one.kind for side in sides for one in side.endpoints}
@@ -323,7 +332,7 @@ def turns_by(
 
 
 def _is_of_the_kernel(one: Endpoint) -> bool:
-    """Whether a port is a device of the kernel, which wants a call for each frame."""
+    """Whether a port is a device of the kernel, which wants a call for each frame or burst."""
     return one.kind in ("tap", "packet") or one.address.startswith(PACKET_SOCKET)
 
 
@@ -345,6 +354,7 @@ def _ports_of(
 def _configured(
     tgen: Tgen,
     case: CaseSpec,
+    spec: TgenSpec,
     sides: Sequence[TurnSide],
     ports: Sequence[dict[str, Port]],
     directions: tuple[tuple[str, str], ...],
@@ -356,7 +366,8 @@ def _configured(
         check_directions("tgen", own, directions)
         first = len(ways)
         ways += traffic_directions(case, directions, tgen.port_numbers(own))
+        bound = most_in_flight(side.endpoints) if spec.in_flight is None else spec.in_flight
         own_streams = tuple(range(first, len(ways)))
-        found.append(StreamSide(own_streams, side.processes, most_in_flight(side.endpoints)))
+        found.append(StreamSide(own_streams, side.processes, bound))
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)

@@ -85,11 +85,12 @@ class LinuxBridgeSpec(DriverSpec):
     flows: Literal["learn", "l2"] = "learn"
     """How it knows where frames go: it learns from them behind which port each address is
     (`learn`), or it is told, and learns nothing (`l2`)."""
-    ports: Literal["tap", "packet"] = "tap"
+    ports: Literal["tap", "pair"] = "tap"
     """What leads to the generator. Of a `tap` it holds the other end: each frame takes it a call
-    both ways, and most of the time it is the limit. Of a pair of devices, as `packet`, it opens the
-    other end by a packet socket: a call hands over several frames, and the CPU that forwards
-    delivers them, so the bridge is the limit. Places have a pair of devices anyway."""
+    both ways, and most of the time it is the limit. Of a `pair` of devices it opens the other end
+    by a packet socket: a call hands over several frames, and the CPU that forwards delivers them,
+    so the bridge is the limit. Never more than 64 frames of a direction are on their way then.
+    Places have a pair of devices anyway, and VNFs none."""
     cpus: CpuSet | None = None
     """CPUs that forward what comes in; the kernel hands each frame to one of them. One that vsperf
     chooses when not given."""
@@ -151,7 +152,7 @@ class Design:
     @property
     def has_pairs(self) -> bool:
         """Whether pairs of devices lead to the generator."""
-        return self.spec.ports == "packet"
+        return self.spec.ports == "pair"
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -203,9 +204,15 @@ def check(design: Design) -> None:
     check_ports(design.case, design.cpus, "the kernel's bridge")
     if design.has_pairs and design.case.has_places:
         raise UsageError(
-            "vswitch.ports=packet says how a generator is joined, and there are places",
+            "vswitch.ports=pair says how a generator is joined, and there are places",
             why="a place has one end of a pair of devices in any case, and a guest holds a tap",
             fix="leave vswitch.ports out",
+        )
+    if design.has_pairs and topology.vnfs:
+        raise UsageError(
+            "vswitch.ports=pair is for a bridge that has nothing but the generator at its ports",
+            why="a packet socket has no memory for as many frames as are on their way through VNFs",
+            fix="leave vswitch.ports out, or --set topology=p2p",
         )
     several = next((ports for ports in design.bridges.values() if len(ports) > PAIR), None)
     if several is not None and design.learns:
@@ -515,7 +522,7 @@ class LinuxBridge(VSwitch):
     """Deploys the bridge of the Linux kernel."""
 
     kind = "linux-bridge"
-    summary = "the bridge of the Linux kernel on taps, in a network of its own"
+    summary = "the bridge of the Linux kernel on taps or pairs, in a network of its own"
     Spec = LinuxBridgeSpec
     wants = POLLING_SWITCH | {Want.TAPS}
     checks = CHECKS
