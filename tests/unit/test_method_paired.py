@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from assertions import known
 from paired import hold
-from paired_models import MODELS, ModelTurns, PairedModel, method, session
+from paired_models import LINE_FPS, MODELS, ModelTurns, PairedModel, method, session
 
 from vsperf.cli.paired_view import compared_table
 from vsperf.methods.paired_figures import interval_text
@@ -326,6 +326,17 @@ class TestTimeThatCounts:
         found = played(bench)
         assert found["rate_a"].flags == (Flag.NOT_OVERLOADED,)
         assert found["rate_b"].flags == (Flag.NOT_OVERLOADED,)
+
+    def test_a_load_is_no_overload_that_comes_through_whenever_it_is_offered(self) -> None:
+        """For the rest of the time the generator is slow, and says nothing of that."""
+
+        def most(_anew: int, _side: int, turn: int) -> int:
+            return LINE_FPS if turn % 8 < 2 else 2_000_000
+
+        bench = BecomesFaster(PairedModel("quiet"), (1.0, 0.95), ("A", "B"), seed=1, most=most)
+        found = played(bench, pairs=60)
+        assert bench.rounds[-1].load_fps > 8e6
+        assert found["ratio_b"].flags == ()
 
     def test_what_a_slow_generator_offers_is_brought_through_though_more_was_asked(self) -> None:
         bench = session(QUIET, 1, 1.0)

@@ -139,8 +139,13 @@ class TestPatience:
 
     @pytest.mark.parametrize(("percent", "rounds"), [(100, 16), (25, 10), (0, 8)])
     def test_no_more_than_patience_lasts(self, percent: int, rounds: int) -> None:
-        found, made, _ = self.played(lambda anew: anew > 3, patience=f"{percent}%")
+        found, made, _ = self.played(lambda anew: anew > 7, patience=f"{percent}%")
         assert len(made) == rounds
+        assert "as far as 7 rounds tell" in found["ratio_b"].reason
+
+    def test_nor_than_it_takes_to_see_that_there_will_be_no_answer(self) -> None:
+        found, made, _ = self.played(lambda anew: anew > 4)
+        assert len(made) == 11
         assert found["ratio_b"].value is None
         assert found["ratio_b"].flags == (Flag.NOT_OVERLOADED,)
 

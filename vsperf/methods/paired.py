@@ -39,9 +39,8 @@ from vsperf.records.turns import (
     Round,
     Terms,
     answering,
-    carried,
     looks_of,
-    was_short,
+    was_light,
 )
 from vsperf.search.base import BudgetExhausted, Loads
 
@@ -340,13 +339,8 @@ class PairedTurns(Method):
         The machine may have become faster since it was looked for. A side that is not overloaded
         shows the load and not itself, so such a round says nothing of how sides stand.
         """
-        weak = [
-            side.letter
-            for side in one.sides
-            if carried(one, side.letter)
-            and not was_short(one, side.letter)  # else it would not be offered more either
-        ]
-        if not self.terms.overload or not weak or one.load_fps >= bench.loads.maximum:
+        light = any(was_light(one, side.letter) for side in one.sides)
+        if not self.terms.overload or not light or one.load_fps >= bench.loads.maximum:
             return None
         return min(bench.loads.maximum, math.ceil(one.load_fps * self.overload.value))
 
@@ -358,8 +352,8 @@ class PairedTurns(Method):
         """Whether there is time for one more round, which may say what others did not.
 
         Some of them said how a side stands to the first, and others did not: the machine was too
-        slow for the generator, or it kept it from running. Of whom none of them tells, as he is
-        faster than any generator, no other one would.
+        slow for the generator, or it kept it from running. Where so few did that there would be no
+        answer in the end, as a side is nearly always faster than the generator, none is made.
         """
         left_ns = bench.budget.left_ns
         if left_ns is not None and left_ns < length_ns:
@@ -368,7 +362,8 @@ class PairedTurns(Method):
         told = [
             sum(tells(one, side.letter, self.terms) for one in made) for side in bench.sides[1:]
         ]
-        return any(0 < count < self.rounds for count in told)
+        enough = self.terms.least * len(made) / self.most_rounds
+        return any(enough <= count < self.rounds for count in told)
 
     def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
         """Whether more rounds would tell nothing that is asked for.

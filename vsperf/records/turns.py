@@ -409,10 +409,9 @@ def carried_in(one: Round, turns: Sequence[Turn]) -> bool:
     return sum(_carried(one, turn) for turn in turns) * SEVERAL > len(turns)
 
 
-def was_short(one: Round, letter: str) -> bool:
-    """Whether the generator itself offered less than the load, where a side brought it through."""
-    turns = [turn for turn in turns_of(one, letter) if _carried(one, turn)]
-    return sum(waited(one, turn) for turn in turns) * 2 > len(turns)
+def was_light(one: Round, letter: str) -> bool:
+    """Whether a load was none that is too much for a side, in turns in which it was offered."""
+    return carried_in(one, [turn for turn in turns_of(one, letter) if not waited(one, turn)])
 
 
 def waited(one: Round, turn: Turn) -> bool:
