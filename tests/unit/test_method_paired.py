@@ -343,7 +343,8 @@ class TestTimeThatCounts:
         bench.most_fps = 3_000_000
         found = played(bench)
         assert found["rate_a"].flags == (Flag.NOT_OVERLOADED,)
-        assert sum(one.role is Role.ANSWER for one in bench.rounds) == SHORT["rounds"]
+        loads = {one.load_fps for one in bench.rounds if one.role is Role.ANSWER}
+        assert len(loads) == 1, "more would not be offered either"
 
 
 @dataclass

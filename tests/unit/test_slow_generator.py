@@ -144,8 +144,9 @@ class TestPatience:
         assert "as far as 7 rounds tell" in found["ratio_b"].reason
 
     def test_nor_than_it_takes_to_see_that_there_will_be_no_answer(self) -> None:
-        found, made, _ = self.played(lambda anew: anew > 4)
-        assert len(made) == 11
+        """With one round that tells, the twelfth is the first after which it could not be six."""
+        found, made, _ = self.played(lambda anew: anew > 1)
+        assert len(made) == 12
         assert found["ratio_b"].value is None
         assert found["ratio_b"].flags == (Flag.NOT_OVERLOADED,)
 

@@ -352,8 +352,8 @@ class PairedTurns(Method):
         """Whether there is time for one more round, which may say what others did not.
 
         Some of them said how a side stands to the first, and others did not: the machine was too
-        slow for the generator, or it kept it from running. Where so few did that there would be no
-        answer in the end, as a side is nearly always faster than the generator, none is made.
+        slow for the generator, or it kept it from running. Of a side of which none of them tells,
+        as it is faster than any generator, no other one would.
         """
         left_ns = bench.budget.left_ns
         if left_ns is not None and left_ns < length_ns:
@@ -362,8 +362,8 @@ class PairedTurns(Method):
         told = [
             sum(tells(one, side.letter, self.terms) for one in made) for side in bench.sides[1:]
         ]
-        enough = self.terms.least * len(made) / self.most_rounds
-        return any(enough <= count < self.rounds for count in told)
+        missing = self.terms.least - (self.most_rounds - len(made))
+        return any(max(1, missing) <= count < self.rounds for count in told)
 
     def _decided(self, rounds: Sequence[Round], bench: TurnsBench) -> bool:
         """Whether more rounds would tell nothing that is asked for.
