@@ -85,6 +85,7 @@ BRIEF = (
     "--set=search.rounds=6",
     "--set=search.pairs=20",
     "--set=search.control=false",
+    "--set=search.patience=0%",
     "--set=trial.warm_up=0s",
 )
 
@@ -116,7 +117,12 @@ def test_a_vpp_takes_turns_with_others(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "rival"), [("bridges", "kind: linux-bridge"), ("ovs", "kind: ovs, ports: packet")]
+    ("part", "rival"),
+    [
+        ("bridges", "kind: linux-bridge"),
+        ("bridges", "kind: linux-bridge, ports: pair"),
+        ("ovs", "kind: ovs, ports: packet"),
+    ],
 )
 def test_a_switch_of_the_kernel_takes_turns_and_some_of_them_can_be_used(
     part: str, rival: str, place: Place, require: Require

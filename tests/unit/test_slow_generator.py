@@ -153,10 +153,16 @@ class TestPatience:
     def test_nor_than_there_is_time_for(self) -> None:
         _, made, spent_ns = self.played(lambda anew: anew == 2)
         assert len(made) == 9
-        limit_ns = spent_ns + made[0].elapsed_ns // 2
+        limit_ns = spent_ns + made[0].elapsed_ns  # one may have to be made again
         found, made, _ = self.played(lambda anew: anew in {2, 4}, limit_ns=limit_ns)
         assert len(made) == 9
         assert "as far as 7 rounds tell" in found["ratio_b"].reason
+
+    def test_the_last_look_is_behind_them(self) -> None:
+        """One at the last of `rounds` and one more at the end would be wrong too often."""
+        found, made, _ = self.played(lambda anew: anew == 2, until="decided")
+        assert len(made) == 9
+        assert "as far as 8 rounds tell" in found["ratio_b"].reason
 
     def test_none_is_made_where_none_would_tell(self) -> None:
         """All sides are faster than this generator."""

@@ -205,9 +205,9 @@ def test_what_would_leave_frames_in_a_packet_socket_is_refused() -> None:
     through_vnfs = bridge_case({"ports": "pair"}, topology=PVP)
     assert "nothing but the generator at its ports" in str(refusal(through_vnfs))
     endpoints = LinuxBridge().plan(bridge_case({"ports": "pair"}), PLACEMENT).endpoints
-    check_sockets(endpoints, Options())
+    check_sockets(bridge_case(), endpoints, Options())
     with pytest.raises(UsageError, match="2 workers cannot send by packet sockets"):
-        check_sockets(endpoints, Options(cpus=(0, 1)))
+        check_sockets(bridge_case(), endpoints, Options(cpus=(0, 1)))
 
 
 def test_a_tap_of_the_host_needs_no_other_network() -> None:

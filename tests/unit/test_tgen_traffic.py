@@ -16,6 +16,7 @@ from vsperf.analysis.environment import case_facts
 from vsperf.config.flows import HOSTS
 from vsperf.config.topology import Dispatch
 from vsperf.config.traffic import Replay, TrafficProfile
+from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.drivers.generators.tgen.messages import (
     LONGEST_NS,
     MOST,
@@ -35,6 +36,7 @@ from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.drivers.generators.tgen.turns_session import (
     StreamSide,
     StreamTurns,
+    gap_ns,
     patience_s,
     turns_message,
     turns_of,
@@ -422,6 +424,24 @@ TIMES = (
     "continue_ns",
     "drain_ns",
 )
+
+
+@pytest.mark.parametrize(
+    ("load_fps", "latency", "ring", "of_the_kernel", "gap"),
+    [
+        (8_000_000, False, 1024, False, 50_000),
+        (8_000_000, False, 256, False, 32_000),  # a ring that does not last
+        (14_880_952, False, 64, False, 10_000),
+        (8_000_000, False, None, False, 10_000),  # or of which nobody knows how long it does
+        (8_000_000, True, 1024, False, 10_000),  # at a load that is given, looks are short
+        (8_000_000, False, 1024, True, 500_000),
+    ],
+)
+def test_what_tgen_needs_between_two_looks_is_no_gap(
+    load_fps: int, latency: bool, ring: int | None, of_the_kernel: bool, gap: int
+) -> None:
+    request = TurnsRequest((0, 1), load_fps, 10_000_000, 2_000_000, latency=latency)
+    assert gap_ns(request, ring, of_the_kernel=of_the_kernel) == gap
 
 
 def answered_of_record(**changes: Any) -> dict[str, Any]:

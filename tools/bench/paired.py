@@ -3,7 +3,7 @@
 An interval is to hold the truth in 95 of 100 sessions, whatever machine and deployments do, and the
 first switch is to differ from itself in no more than 5 of them. The ratio is that of intervals that
 hold the truth to all, by model; beside it stand how wide they are and how often a change was seen.
-With `--until decided`, sessions end at the look at which all is known, of at most `--rounds`. With
+With `--until decided`, sessions end at the look at which all is known, of `--rounds` at most. With
 `--metric`, switches are held against each other by latency at 60 % of what the first one can, or by
 loss at 110 % of that. The truth is what a machine without any scatter shows then; where the machine
 changes by much there is none of latencies, so ask that of `noise`, `draws`, `slow-after-a-rest`.

@@ -126,8 +126,8 @@ def together_notes(spec: CaseSpec) -> Iterator[str]:
     if looks:
         numbers = ", ".join(map(str, looks))
         yield (
-            f"it ends after {numbers} or {last} rounds, as soon as all is decided; the time that "
-            f"is expected is that of {last}"
+            f"it ends after {numbers} or {last} rounds, as soon as all is decided, and goes on for "
+            f"rounds that say nothing; the time that is expected is that of {last}"
         )
 
 

@@ -116,8 +116,8 @@ class PairedTurns(Method):
     until: Literal["rounds", "decided"] = "rounds"
     """When it ends: after all `rounds`, or at one of up to four looks at what they have said, as
     soon as each criterion is met or missed for sure, and each rival without one is faster, slower
-    or `alike`; `rounds` is the most then. Intervals are the wider for it, so that all looks
-    together are wrong in 5 % of cases."""
+    or `alike`; `rounds` is the most then, but for those of `patience`. Intervals are the wider for
+    it, so that all looks together are wrong in 5 % of cases."""
     alike: Ratio = Ratio.parse("1%")
     """A rival that differs by less for sure is decided as well, where looks end it."""
     pairs: Annotated[int, Field(ge=20, le=500)] = 100
@@ -297,7 +297,7 @@ class PairedTurns(Method):
     def play(self, bench: TurnsBench) -> SearchResult:
         """Look for the load, make the rounds, and say how the sides stand to each other."""
         rounds: list[Round] = []
-        complete = True
+        complete, number = True, 0
         flows, sides = bench.loads.flows, len(bench.sides)
         try:
             load = self._load(bench)
@@ -309,10 +309,10 @@ class PairedTurns(Method):
                 while (more := self._more(bench, rounds[-1])) is not None:
                     load = more
                     rounds.append(_round(bench, replace(each, load_fps=load)))
-                if number in self.terms.looks and self._decided(rounds, bench):
+                if number in self.terms.looks[:-1] and self._decided(rounds, bench):
                     break
         except BudgetExhausted:
-            complete = False
+            complete = number > self.rounds
         return self.answered(rounds, complete=complete)
 
     def _load(self, bench: TurnsBench) -> int:
@@ -356,7 +356,7 @@ class PairedTurns(Method):
         as it is faster than any generator, no other one would.
         """
         left_ns = bench.budget.left_ns
-        if left_ns is not None and left_ns < length_ns:
+        if left_ns is not None and left_ns < 2 * length_ns:  # one may have to be made again
             return False
         made = answering(rounds)
         told = [

@@ -410,8 +410,12 @@ def carried_in(one: Round, turns: Sequence[Turn]) -> bool:
 
 
 def was_light(one: Round, letter: str) -> bool:
-    """Whether a load was none that is too much for a side, in turns in which it was offered."""
-    return carried_in(one, [turn for turn in turns_of(one, letter) if not waited(one, turn)])
+    """Whether a load was none that is too much for a side, in turns in which it was offered.
+
+    With few of these, one that came through by chance would raise the load for all others.
+    """
+    offered = [turn for turn in turns_of(one, letter) if not waited(one, turn)]
+    return len(offered) >= LEAST_PASSES and carried_in(one, offered)
 
 
 def waited(one: Round, turn: Turn) -> bool:

@@ -300,7 +300,7 @@ class TgenGenerator(TrafficGenerator):
         spec = _spec_of(case)
         options = _options(case, spec, placement)
         check_queues(case, endpoints, options.queues)
-        check_sockets(endpoints, options)
+        check_sockets(case, endpoints, options)
         check_hosts(case, spec)
         configure = Step(
             component="generator",
@@ -551,14 +551,23 @@ def check_queues(case: CaseSpec, endpoints: tuple[Endpoint, ...], queues: int) -
         )
 
 
-def check_sockets(endpoints: tuple[Endpoint, ...], options: Options) -> None:
+def check_sockets(case: CaseSpec, endpoints: tuple[Endpoint, ...], options: Options) -> None:
     """Refuse packet sockets from which nobody knows how many frames are on their way."""
-    if most_in_flight(endpoints) and len(options.cpus) > 1:
+    if not most_in_flight(endpoints):
+        return
+    if case.traffic.replay is not None:
+        raise UsageError(
+            "a file cannot be sent by packet sockets",
+            why="its frames may have no mark, so nobody knows which are on their way, and more "
+            "than a socket has memory for would leave in the next trial",
+            fix="no traffic.replay, or --set vswitch.ports=tap",
+        )
+    if len(options.cpus) > 1:
         raise UsageError(
             f"{len(options.cpus)} workers cannot send by packet sockets",
             why="who sends does not know what others have received, and more frames than a socket "
             "has memory for would leave in the next trial",
-            fix="--set generator.workers=1, or --set vswitch.ports=tap",
+            fix="--set generator.workers=1, one CPU in generator.cpus, or --set vswitch.ports=tap",
         )
 
 

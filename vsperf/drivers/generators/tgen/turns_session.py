@@ -40,7 +40,7 @@ GAP_NS = 10_000
 """More than that tgen does not need from one look at its ports to the next, but of the kernel's."""
 BUSY_GAP_NS = 50_000
 """Nor more than this under an overload, when each look has full bursts to take and to check, and
-CPUs may be far apart. What a ring holds lasts longer, so to rates it makes no difference."""
+CPUs may be far apart: as long as a ring lasts for longer, to rates it makes no difference."""
 CHANGE_NS = 10_000_000
 """More than a change of sides takes, on a machine that has the time for it."""
 AT_THE_END_S = 10.0
@@ -151,6 +151,16 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
     return found
 
 
+def gap_ns(request: TurnsRequest, ring_frames: int | None, *, of_the_kernel: bool) -> int:
+    """Return from when on it is a gap that this tgen does not look at its ports."""
+    if of_the_kernel:
+        return request.turn_ns // AWAY
+    if request.latency or ring_frames is None:
+        return GAP_NS
+    lasts_ns = ring_frames * NANOSECONDS // max(1, request.load_fps)
+    return max(GAP_NS, min(BUSY_GAP_NS, request.turn_ns // AWAY, lasts_ns))
+
+
 def patience_s(request: StreamTurns) -> float:
     """Return how long the answer may take."""
     turn_ns = request.turn_ns + request.guard_ns + CHANGE_NS
@@ -237,7 +247,7 @@ class TgenTurnsSession:
             request.turn_ns,
             request.guard_ns,
             request.silent_ns,
-            gap_ns=self._gap_ns(request),
+            gap_ns=gap_ns(request, self.ring_frames, of_the_kernel=self.of_the_kernel),
             latency=request.latency,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
@@ -248,12 +258,6 @@ class TgenTurnsSession:
                 why=_why(found),
             )
         return found.model_copy(update={"ring_frames": self.ring_frames})
-
-    def _gap_ns(self, request: TurnsRequest) -> int:
-        """Return from when on it is a gap that this tgen does not look at its ports."""
-        if self.of_the_kernel:
-            return request.turn_ns // AWAY
-        return GAP_NS if request.latency else min(BUSY_GAP_NS, request.turn_ns // AWAY)
 
     def failure(self) -> str | None:
         if self.ended:
