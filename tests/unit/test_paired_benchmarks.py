@@ -9,7 +9,7 @@ import pytest
 from paired import hold
 from paired_kept import Made
 from paired_models import MODELS, PairedModel, method, session
-from paired_sessions import Session, tell
+from paired_sessions import Session, changed, tell
 from paired_table import Cell, tell_differing
 
 QUIET = PairedModel("quiet", {"noise": "0.5%"})
@@ -84,3 +84,8 @@ def test_sessions_on_models_that_are_noted_are_not_had_once_more(tmp_path: Path)
     assert hold(model, 1, method(rounds=7, pairs=20), tmp_path) != first
     noted.write_text(text[:-20])  # it was killed amid the second
     assert hold(model, 2, ASKED, tmp_path) == first == hold(model, 2, ASKED)
+
+
+def test_a_rival_has_settings_in_the_place_of_others_or_beside_them() -> None:
+    assert changed("kind: device, work: 600", "work: 632") == 'kind: "device", work: 632'
+    assert changed("kind: sim", "cost: {cycles: 2}") == 'kind: "sim", cost: {"cycles": 2}'

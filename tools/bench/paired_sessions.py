@@ -4,7 +4,8 @@ Each session is a run of `phy2phy_paired`. By itself a switch is held against th
 another name, and whatever is called different is wrong. With --rival, settings that make it slower,
 what all rounds of all sessions come to is taken for the truth. Every second session names the two
 in the other order, and each third one runs beside two busy loops. The switch `reference` can be
-given any amount of work: --switch 'kind: reference' --rival 'work: 16'.
+given any amount of work, so much that the generator is faster than both of them:
+--switch 'kind: reference, work: 600' --rival 'work: 632'.
 
 Sessions are kept in --folder, one for each question. Called once more, it goes on with those that
 are missing, and prints the table of all. What stands behind -- goes to vsperf, such as
@@ -15,11 +16,13 @@ all, by kind of session.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import yaml
 from common import Option, Ratio, carry_out, options, say
 from paired_kept import Kept, Made, busily, kept_in, list_of
 
@@ -81,7 +84,7 @@ def main() -> None:
         folder=Option("build/paired-sessions", "", "where they are kept"),
     )
     parser.add_argument("--switch", default="kind: ovs-dpdk", help="its settings, as YAML")
-    parser.add_argument("--rival", help="the settings that a rival has beside those")
+    parser.add_argument("--rival", help="settings that a rival has beside those, or in their place")
     parser.add_argument("more", nargs="*", metavar="-- MORE", help="arguments of vsperf run")
     carry_out(parser, measure)
 
@@ -107,9 +110,15 @@ def had(found: argparse.Namespace, kept: Kept) -> Iterator[Session]:
             yield one
 
 
+def changed(settings: str, others: str) -> str:
+    """Return settings with others in their place, or beside them."""
+    known, own = (yaml.safe_load(f"{{{text}}}") for text in (settings, others))
+    return ", ".join(f"{name}: {json.dumps(value)}" for name, value in {**known, **own}.items())
+
+
 def words_of(found: argparse.Namespace, *, turned: bool) -> tuple[str, ...]:
     """Return what a session asks of vsperf."""
-    rival = ", ".join(filter(None, (found.switch, found.rival)))
+    rival = changed(found.switch, found.rival) if found.rival else found.switch
     switches = [f"name: switch, {found.switch}", f"name: rival, {rival}"]
     return (
         "phy2phy_paired",
