@@ -10,12 +10,14 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from real_runs import Place, fixture_calibrations, fixture_place, trials_at, wait_until
 from switch_cases import all_arrived, deployed, real_case, started
 
 from vsperf.analysis.collected import digest
+from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
 from vsperf.errors import ComponentError
@@ -47,6 +49,13 @@ with workspace("a run", pathlib.Path(sys.argv[1])) as place, private_network(pla
 PORTS = pytest.mark.parametrize("ports", ["tap", "pair"])
 
 
+def bridge_case(ports: str, **sections: Any) -> CaseSpec:
+    """Return a case in which tgen has as many frames on their way as it has unasked on a pair."""
+    case = real_case("linux-bridge", {"ports": ports}, **sections)
+    own = case.generator.model_copy(update={"in_flight": None})
+    return case if ports == "tap" else case.model_copy(update={"generator": own})
+
+
 @pytest.mark.everyday
 @pytest.mark.parametrize("flows", ["learn", pytest.param("l2", marks=pytest.mark.thorough)])
 @PORTS
@@ -67,8 +76,9 @@ def test_frames_go_through_both_ways_and_are_counted(flows: str, ports: str) -> 
 
 
 @PORTS
-def test_every_frame_is_accounted_for_at_overload(ports: str) -> None:
-    with deployed(real_case("linux-bridge", {"ports": ports})) as (running, _):
+@pytest.mark.parametrize("size", ["64B", "1518B"])
+def test_every_frame_is_accounted_for_at_overload(ports: str, size: str) -> None:
+    with deployed(bridge_case(ports, traffic={"frame_size": size})) as (running, _):
         running.generator.run(SLOWLY)
         before = running.switch.counters()
         counts = running.generator.run(FASTER_THAN_ANY)
@@ -81,7 +91,7 @@ def test_every_frame_is_accounted_for_at_overload(ports: str) -> None:
 
 @PORTS
 def test_the_longest_frames_get_through(ports: str) -> None:
-    case = real_case("linux-bridge", {"ports": ports}, traffic={"frame_size": "1518B"})
+    case = bridge_case(ports, traffic={"frame_size": "1518B"})
     with deployed(case) as (running, _):
         counts = running.generator.run(SLOWLY)
     assert all_arrived(counts)
