@@ -43,7 +43,7 @@ from vsperf.drivers.loads.patterns import MEMORY_LOAD
 from vsperf.drivers.vswitches.dpvs.driver import find_programs as find_dpvs
 from vsperf.drivers.vswitches.dpvs.layout import DpvsSpec
 from vsperf.drivers.vswitches.ipvs.driver import Ipvsadm
-from vsperf.drivers.vswitches.linux_bridge.driver import require_bridges
+from vsperf.drivers.vswitches.linux_bridge.netlink import require_bridges
 from vsperf.drivers.vswitches.nftables.driver import Nft
 from vsperf.drivers.vswitches.ovs.programs import find_programs
 from vsperf.drivers.vswitches.proxy.haproxy import driver as haproxy

@@ -19,7 +19,7 @@ from switch_cases import all_arrived, deployed, real_case, started
 from vsperf.analysis.collected import digest
 from vsperf.config.case import CaseSpec
 from vsperf.drivers.generators.base import TrialRequest
-from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
+from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink
 from vsperf.errors import ComponentError
 from vsperf.host.dead import dead_deployments
 from vsperf.host.netns import FOLDER, apart, within

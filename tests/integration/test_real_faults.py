@@ -16,7 +16,7 @@ from real_runs import FIXED, PATIENCE_S, Place, Run, fixture_calibrations, fixtu
 from vpp_cases import vpp_words
 
 from vsperf.drivers.generators.tgen.process import LINKS_S
-from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
+from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink
 from vsperf.host.netns import FOLDER as NETWORKS
 from vsperf.records.flags import Flag
 from vsperf.records.run import Outcome

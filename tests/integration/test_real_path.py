@@ -17,7 +17,7 @@ from vpp_cases import vpp_install
 from vsperf.config.flows import host_ip, link_mac
 from vsperf.config.loader import Request, load
 from vsperf.config.lookup import Library
-from vsperf.drivers.vswitches.linux_bridge.driver import Netlink
+from vsperf.drivers.vswitches.linux_bridge.netlink import Netlink
 from vsperf.drivers.vswitches.vpp.api import DEFINITIONS, Messages, connected
 from vsperf.drivers.vswitches.vpp.driver import ANSWER_S
 from vsperf.drivers.vswitches.vpp.programs import definition_files, find_programs

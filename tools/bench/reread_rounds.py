@@ -174,8 +174,10 @@ def _looks(search: Mapping[str, Any]) -> list[int]:
 
 
 def _ended(search: Mapping[str, Any], made: int, *, whole: bool) -> Iterator[str]:
-    if whole and made not in _looks(search):
-        yield f"ended after {made} rounds, and not at one of {_looks(search)}"
+    most = int(search["rounds"])
+    more = math.floor(most * float(str(search.get("patience", "0%")).rstrip("%")) / 100)
+    if whole and made not in _looks(search) and not most < made <= most + more:
+        yield f"ended after {made} rounds, and not at one of {_looks(search)}, nor {more} behind"
 
 
 def _loaded(

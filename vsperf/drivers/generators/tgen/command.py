@@ -49,7 +49,7 @@ class Options:
 
 def most_in_flight(endpoints: Iterable[Endpoint]) -> int:
     """Return how many frames of a direction may be on their way to such ports; 0: any number."""
-    return IN_PACKET_SOCKETS if all(one.kind == "packet" for one in endpoints) else 0
+    return IN_PACKET_SOCKETS if {one.kind for one in endpoints} == {"packet"} else 0
 
 
 def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
