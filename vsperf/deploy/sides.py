@@ -14,7 +14,7 @@ from vsperf.config.demands import ONE_AT_A_TIME
 from vsperf.drivers.vnfs.base import Vnf
 from vsperf.drivers.vswitches.base import SwitchPlan, VSwitch
 from vsperf.errors import Problem, SpecError
-from vsperf.records.run import Endpoint, Placeholder, Placement, Step, Wire
+from vsperf.records.run import OF_THE_KERNEL, Endpoint, Placeholder, Placement, Step, Wire
 from vsperf.records.turns import Terms
 
 NOBODY_KNOWS = (
@@ -143,16 +143,12 @@ def placement_of(plans: Sequence[SidePlan]) -> Placement:
     return Placement(cpus=cpus, nodes=nodes, notes=tuple(notes))
 
 
-OF_A_NETWORK = ("tap", "packet")
-"""Kinds of endpoints whose address names the network that they are in, if it is not the host's."""
-
-
 def require_one_network(plans: Sequence[SidePlan]) -> None:
     """Refuse devices of several networks, of which the generator would have to be in each."""
     apart = [
         f"{plan.side.letter} ({plan.side.name})"
         for plan in plans
-        if any(one.kind in OF_A_NETWORK and one.address.partition("/")[0] for one in plan.ends)
+        if any(one.kind in OF_THE_KERNEL and one.located[0] for one in plan.ends)
     ]
     if len(apart) > 1:
         raise SpecError(

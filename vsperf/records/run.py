@@ -72,6 +72,10 @@ Open = Annotated[str, PlainSerializer(shown, return_type=str)]
 # The plan: everything a deployment will do, in order, as a value to print and to store.
 
 
+OF_THE_KERNEL = ("tap", "packet")
+"""Kinds of endpoints that are devices of the kernel, in whatever network."""
+
+
 class Endpoint(Record):
     """Where a switch port can be reached by the generator."""
 
@@ -80,7 +84,16 @@ class Endpoint(Record):
     kind: str
     """What has to be spoken there, such as `sim` or `vhost-user`."""
     address: Open
-    """Socket, PCI address or model."""
+    """Socket, PCI address or model; of a device of the kernel `network/device`."""
+
+    @property
+    def located(self) -> tuple[str, str]:
+        """Of a device of the kernel, the network that it is in and its name.
+
+        It is in that of the host where the network has no name.
+        """
+        network, _, device = self.address.rpartition("/")
+        return network, device
 
 
 class Wire(Record):

@@ -27,7 +27,7 @@ from vsperf.drivers.collectors.base import COMPONENT, OwnTrialsSpec, Seat, own_t
 from vsperf.errors import NotReadyError
 from vsperf.host.frame_stamps import Stamping, stamping
 from vsperf.quantities.units import NANOSECONDS, Duration
-from vsperf.records.run import Endpoint, Placement, Step
+from vsperf.records.run import OF_THE_KERNEL, Endpoint, Placement, Step
 from vsperf.records.series import Nature, Note, Quantity, Sample, Value
 from vsperf.records.trial import Direction, Trial
 
@@ -159,12 +159,9 @@ class View:
     @classmethod
     def of(cls, endpoint: Endpoint) -> View | None:
         """Return where that is; None where the kernel does not see them."""
-        if endpoint.kind == "tap":
-            network, _, device = endpoint.address.rpartition("/")
-            return cls(device, network, sent=False)
-        if endpoint.kind == "packet":
-            network, _, device = endpoint.address.rpartition("/")
-            return cls(device, network, sent=True)
+        if endpoint.kind in OF_THE_KERNEL:
+            network, device = endpoint.located
+            return cls(device, network, sent=endpoint.kind == "packet")
         driver, *words = endpoint.address.split(",")
         given = dict(word.partition("=")[::2] for word in words)
         if not driver.startswith(PACKET_SOCKET) or given.get(BYPASS, "1") != "0":

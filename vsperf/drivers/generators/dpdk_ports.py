@@ -49,7 +49,7 @@ def reaching(endpoint: Endpoint, number: int, who: str, *, ring: int, queues: in
             name = f"net_vhost{number}"  # the switch's part: a VNF listens, we call
             return Port(name, f"{name},iface={endpoint.address},queues={queues},client=1")
         case "tap":
-            network, _, device = endpoint.address.rpartition("/")
+            network, device = endpoint.located
             name = f"net_tap{number}"
             return Port(name, f"{name},iface={device}", network=network)
     raise UsageError(

@@ -58,7 +58,7 @@ def port_of(endpoint: Endpoint, number: int, options: Options) -> Port:
     Packet sockets of its own are for this one alone, which bounds what is on its way from them.
     """
     if endpoint.kind == "packet":
-        network, _, device = endpoint.address.rpartition("/")
+        network, device = endpoint.located
         name = f"{PACKET_SOCKET}{number}"
         rings = f"qdisc_bypass=0,framecnt={options.ring}"
         return Port(name, f"{name},iface={device},{rings}", network=network)

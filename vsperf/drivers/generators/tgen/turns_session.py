@@ -30,7 +30,7 @@ from vsperf.drivers.generators.tgen.traffic import TrafficDirection, streams, tr
 from vsperf.drivers.generators.tgen.tsc import Tsc
 from vsperf.errors import ComponentError, UsageError
 from vsperf.host.workspace import Workspace
-from vsperf.records.run import Endpoint
+from vsperf.records.run import OF_THE_KERNEL, Endpoint
 from vsperf.records.turn_columns import TurnColumns
 from vsperf.records.turns import AWAY, SideCounts, Turns
 from vsperf.waits import sleep
@@ -337,7 +337,7 @@ def turns_by(
 
 def _is_of_the_kernel(one: Endpoint) -> bool:
     """Whether a port is a device of the kernel, which wants a call for each frame or burst."""
-    return one.kind in ("tap", "packet") or one.address.startswith(PACKET_SOCKET)
+    return one.kind in OF_THE_KERNEL or one.address.startswith(PACKET_SOCKET)
 
 
 def _ports_of(
