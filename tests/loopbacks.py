@@ -89,13 +89,18 @@ def through_testpmd(
 
 @contextmanager
 def reference_dut(
-    folder: Path, rules: Sequence[str] = (), period: int = 1, delay_ns: Sequence[int] = (0,)
+    folder: Path,
+    rules: Sequence[str] = (),
+    period: int = 1,
+    delay_ns: Sequence[int] = (0,),
+    work: int = 0,
 ) -> Iterator[Loopback]:
     """Let the reference DUT forward, and do what the rules say to known frames."""
     report = folder / f"report-{secrets.token_hex(3)}.json"
     argv = ["--", f"--report={report}", f"--period={period}"]
     argv += [f"--rule={rule}" for rule in rules]
     argv.append("--delay=" + ",".join(str(ns) for ns in delay_ns))
+    argv.append(f"--work={work}")
     with _forwarder(str(tgen_dut()), argv, folder) as running:
         running.report_file = report
         yield running

@@ -137,6 +137,22 @@ def test_a_switch_of_the_kernel_takes_turns_and_some_of_them_can_be_used(
         assert any(turn.gaps_ns == 0 for turn in own)
 
 
+@pytest.mark.everyday("three switches are started for each of six rounds")
+@pytest.mark.needs("dpdk-testpmd", "taps", "bridges")
+def test_rings_are_filled_for_those_that_are_held_and_others_are_offered_a_load(
+    place: Place,
+) -> None:
+    rivals = "{kind: testpmd}, {kind: linux-bridge, ports: pair}"
+    words = (f"--set=vswitch=[{{kind: ovs-dpdk}}, {rivals}]", "--set=search.full_rings=true")
+    rounds = rounds_of(place, *words)
+    assert_each_forwards_and_no_other(rounds)
+    for one in rounds:
+        for turn in one.turns.rows():
+            assert bool(turn.fillings) is (turn.side < 2)
+            assert turn.received_frames <= turn.turn_received_frames
+            assert turn.measured_ns < turn.ended_ns - turn.began_ns
+
+
 @pytest.mark.needs("dpdk-testpmd")
 def test_processes_behind_switches_are_held_still_with_them(place: Place) -> None:
     words = ("--vswitch=ovs-dpdk,testpmd", "--set=topology=pvp", "--set=vnf.kind=process")

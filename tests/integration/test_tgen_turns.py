@@ -226,6 +226,64 @@ def test_sides_without_processes_take_turns_as_well(idle: list[subprocess.Popen[
     assert_accounted_for(found)
 
 
+@pytest.mark.everyday
+@pytest.mark.needs("tgen-dut")
+def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path: Path) -> None:
+    """The slow one needs longer for a frame than tgen does to receive it, and so is seen itself."""
+    with reference_dut(tmp_path, work=2000) as slow, reference_dut(tmp_path) as other:
+        devices = [
+            f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
+            for number, switch in enumerate((slow, other))
+            for port, path in enumerate(switch.sockets)
+        ]
+        with at_hand(devices, OPTIONS) as tgen:
+            tgen.ports()
+            tgen.ask(
+                "configure", streams=[Stream(64).on(way) for way in directions_between(4, "both")]
+            )
+            sides = (
+                StreamSide((0, 1), (slow.process.pid,)),
+                StreamSide((2, 3), (other.process.pid,)),
+            )
+            found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2, rings=True))
+            assert nobody_is_held([slow.process, other.process])
+    assert found.end == "complete"
+    assert_accounted_for(found)
+    for turn in found.turns:
+        assert turn.fillings
+        assert turn.fillings_behind is not None
+        assert 0 < turn.received_frames < turn.turn_received_frames
+        if turn.side == 0 and not turn.gaps_ns:
+            assert turn.fillings_behind == 0
+        assert turn.silence_ns == turn.full_ns == 0
+
+
+def test_what_lies_ready_at_once_says_only_how_fast_it_is_received(
+    idle: list[subprocess.Popen[bytes]],
+) -> None:
+    """A ring gives back what it gets, so all of it waits before tgen looks for the first frame."""
+    with two_rings() as tgen:
+        found, _ = take_turns(tgen, StreamTurns(each_a_side(idle), ABBA, rings=True))
+    assert_accounted_for(found)
+    for turn in found.turns:
+        assert turn.fillings is not None
+        assert turn.fillings_behind == turn.fillings > 0
+        assert turn.measured_ns > 0
+
+
+def test_a_side_that_is_not_held_is_sent_to_all_the_time(
+    idle: list[subprocess.Popen[bytes]],
+) -> None:
+    with two_rings() as tgen:
+        sides = (StreamSide((0,)), StreamSide((1,), (idle[0].pid,)))
+        request = StreamTurns(sides, ABBA, (LOAD_FPS, LOAD_FPS), rings=True)
+        found, _ = take_turns(tgen, request)
+    assert_accounted_for(found)
+    for turn in found.turns:
+        assert bool(turn.fillings) is (turn.side == 1)
+        assert bool(turn.intended_frames) is (turn.side == 0)
+
+
 def test_frames_that_come_in_on_ports_of_another_side_are_told(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:

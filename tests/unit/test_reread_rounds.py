@@ -74,6 +74,14 @@ def test_so_they_do_where_switches_waited_for_the_generator(
     none_wrong(compare(bench, rounds=8))
 
 
+@pytest.mark.parametrize("share", [0.9, 3.0], ids=["as fast", "faster than it receives"])
+def test_so_they_do_where_rings_are_filled(share: float) -> None:
+    bench = session(MODELS[1], 1, share)
+    bench.turns.most_fps = bench.most_fps = 3_000_000  # slower than switches, as some receives are
+    none_wrong(compare(bench, full_rings=True))
+    assert all(turn.fillings for turn in bench.rounds[-1].turns.rows())
+
+
 def test_so_does_a_load_that_follows_from_the_slowest() -> None:
     asked, bench = method(**SHORT, load="70% of slowest"), session(MODELS[1], 1, 0.8)
     result = asked.play(bench)

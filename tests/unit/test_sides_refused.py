@@ -72,6 +72,15 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "give a `load`, such as 80% of slowest",
         "",
     ),
+    "rings of switches with VNFs": (
+        (
+            *("--vswitch", "ovs-dpdk,testpmd", "--set", "search.full_rings=true"),
+            *("--set", "topology=pvp", "--set", "vnf.kind=process"),
+        ),
+        "rings cannot be filled for switches with VNFs, so far",
+        "what is seen is the chain",
+        "--set search.full_rings=false",
+    ),
     "a file that is sent": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "traffic.bursts={frames: 100, gap: 1ms}"),
         "tgen cannot send bursts in turns",

@@ -127,7 +127,8 @@ class ModelTurns:
             self.deployment += 1
             self.turns = self._deployed()
         times = (asked.turn_ns, asked.guard_ns)
-        turns = self.turns.run(asked.order, asked.load_fps, *times, asked.latency)
+        how = (asked.latency, asked.rings)
+        turns = self.turns.run(asked.order, asked.load_fps, *times, *how)
         made = Round(
             index=len(self.rounds) + 1,
             role=asked.role,

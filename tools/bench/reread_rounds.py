@@ -218,12 +218,31 @@ def _halves(one: Round) -> list[dict[str, Half]]:
 def _away(one: Round, n: int) -> bool:
     """Whether the generator was away in a turn, but for gaps in each of which a ring lasts."""
     share = one.turns.gaps_ns[n] / one.turns.measured_ns[n]
+    if _filled(one, n)[0]:
+        return share > AWAY_BRIDGED
     ring_ns = (one.ring_frames or 0) / one.load_fps * 10**9
     return share > (AWAY_BRIDGED if one.turns.longest_gap_ns[n] <= ring_ns else AWAY)
 
 
+def _filled(one: Round, n: int) -> tuple[int, int]:
+    """Return how often rings were filled in a turn, and of these too fast for the generator."""
+    filled, behind = one.turns.fillings, one.turns.fillings_behind
+    return (filled[n], behind[n]) if filled and behind else (0, 0)
+
+
 def _half(one: Round, n: int) -> Half:
     told = one.turns
+    filled, behind = _filled(one, n)
+    if filled:
+        return Half(
+            max(told.received_frames[n], 0.5) * 10**9 / told.measured_ns[n] / one.directions,
+            behind / filled > SOME,
+            told.turn_sent_frames[n],
+            told.turn_received_frames[n],
+            told.sent_frames[n],
+            0,
+            waited=behind / filled > SOME,
+        )
     frames, gaps_ns = told.received_frames[n], told.gaps_ns[n]
     refused = told.refused_frames[n] if told.refused_frames is not None else 0
     counted = max(frames, 0.5 if not frames else 0) / told.measured_ns[n]

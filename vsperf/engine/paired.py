@@ -250,7 +250,12 @@ class RoundsBench:
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns))
         request = TurnsRequest(
-            asked.order, asked.load_fps, asked.turn_ns, asked.guard_ns, latency=asked.latency
+            asked.order,
+            asked.load_fps,
+            asked.turn_ns,
+            asked.guard_ns,
+            latency=asked.latency,
+            rings=asked.rings,
         )
         try:
             found = together.generator.take_turns(request)

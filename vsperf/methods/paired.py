@@ -130,6 +130,11 @@ class PairedTurns(Method):
     2ms, 4ms for a thousand of them, 10ms for ten thousand."""
     overload: Annotated[Factor, AfterValidator(_more_than_all)] = Factor.parse("130%")
     """What is offered, as a multiple of what the fastest switch forwards."""
+    full_rings: bool = False
+    """Whether the rings of a switch are filled while it is held still, time and again, and it is
+    measured how fast it empties them, in place of an overload that goes on: then the generator only
+    receives, and is the limit of fewer switches, on fewer machines. A switch of the kernel, which
+    is not held, is offered an overload all the same."""
     load: TurnsLoad | None = None
     """What is offered instead, such as a load below the throughput of all: as a rate, or as a share
     of what the slowest switch forwards under the overload."""
@@ -159,6 +164,14 @@ class PairedTurns(Method):
         return self
 
     @model_validator(mode="after")
+    def _full_rings_are_an_overload(self) -> Self:
+        if self.full_rings and self.load is not None:
+            raise ValueError("either a `load` is given, or rings are filled: no `full_rings`")
+        if self.full_rings and "overload" in self.model_fields_set:
+            raise ValueError("what rings hold is no multiple of a rate: no `overload`")
+        return self
+
+    @model_validator(mode="after")
     def _metric_has_a_load(self) -> Self:
         if self.metric != "rate" and self.load is None:
             raise ValueError(
@@ -171,12 +184,15 @@ class PairedTurns(Method):
     def terms(self) -> Terms:
         looks = looks_of(self.rounds) if self.until == DECIDED else ()
         derived = str(self.load) if self.load and self.is_looked_for else ""
-        return Terms(self.load is None, looks, derived, Metric(self.metric))
+        metric = Metric(self.metric)
+        return Terms(self.load is None, looks, derived, metric, self.full_rings)
 
     @property
     def is_looked_for(self) -> bool:
         """Whether the load follows from what switches forward."""
-        return self.load is None or self.load.share is not None
+        if self.load is None:
+            return not self.full_rings
+        return self.load.share is not None
 
     def controlled(self, *, rivals: int) -> bool:
         """Return what was asked; without rivals there is nothing else."""
@@ -288,7 +304,8 @@ class PairedTurns(Method):
         before = balanced(sides, warm)
         order = before[len(before) - warm * sides :] + balanced(sides, self.pairs)
         latency = self.load is not None
-        return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency)
+        asked = TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency)
+        return replace(asked, rings=self.full_rings)
 
     def run(self, bench: Bench) -> SearchResult:
         assert isinstance(bench, TurnsBench)  # whoever deploys for a method that compares
@@ -323,6 +340,8 @@ class PairedTurns(Method):
         """
         if bench.loads.fixed:
             return bench.loads.fixed[0]
+        if self.full_rings:  # as fast as they can be filled
+            return bench.loads.maximum
         load, fastest, slowest = bench.loads.maximum, 0.0, 0.0
         for _ in range(LOOKS):
             asked = self.round_of(Role.LOAD, load, bench.loads.flows, len(bench.sides))

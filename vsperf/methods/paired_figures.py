@@ -42,6 +42,9 @@ NOBODY_KNOWS = (
     "both brought all of the load through, so they show the load and not themselves: the generator "
     "could not offer more"
 )
+FASTER_THAN_RECEIVED = (
+    "both emptied rings faster than the generator could receive, so they show it and not themselves"
+)
 
 
 def stand(
@@ -89,6 +92,8 @@ def _beside(figure: Figure) -> Figure:
 
 
 def _load(rounds: Sequence[Round], terms: Terms) -> str:
+    if terms.full_rings:
+        return "rings that were full"
     load = human_fps(rounds[-1].load_fps)
     if terms.derived:
         return f"{load}, {terms.derived}"
@@ -112,7 +117,7 @@ def _ratio(
         value=None,
         at=f"{side.name} to {first.name}, {_load(rounds, terms)}",
         limit=Limit.UNKNOWN,
-        reason=NOBODY_KNOWS,
+        reason=FASTER_THAN_RECEIVED if terms.full_rings else NOBODY_KNOWS,
     )
     if one is None or not one.bounded:
         needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds, metric)}"
@@ -175,7 +180,11 @@ def _of_side(
     if metric is Metric.LOSS:  # of rounds that lose little, the middle one may have lost nothing
         value = lost_share(rounds, side.letter)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
-    why = "it forwarded all that was offered, so it may do more" if weak else WHY[metric]
+    why = WHY[metric]
+    if weak and terms.full_rings:
+        why = "the generator could not receive as fast, so it may do more"
+    elif weak:
+        why = "it forwarded all that was offered, so it may do more"
     if terms.overload and (dropped_share(rounds, side.letter) or 0) > DROPPED:
         share = human_share(dropped_share(rounds, side.letter) or 0)
         why += f"; {share} of what it took never came, so its throughput may be another"

@@ -34,6 +34,8 @@ class TurnsAsked:
     """So many turns of each side at the begin of the order do not count."""
     latency: bool = False
     """Whether it is told how long frames were on their way."""
+    rings: bool = False
+    """Whether the rings of a side that is held are filled meanwhile, and emptied by it."""
 
     @property
     def length_ns(self) -> int:

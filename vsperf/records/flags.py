@@ -469,7 +469,7 @@ class Flag(enum.StrEnum):
         "not-overloaded",
         Severity.SUSPECT,
         "The load was meant to be too much for every switch, and this one forwarded all of it: the "
-        "generator could offer no more. It may be faster than it seems beside the others.",
+        "generator could offer no more, or receive no faster. It may be faster than it seems.",
     )
     AS_NO_LOSS = (
         "asked-as-no-loss",
@@ -502,8 +502,9 @@ REMEDIES = {
         (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND),
         "give the generator more CPUs of its own, or ask for a lower load",
     ),
-    Flag.NOT_OVERLOADED: "give the generator more CPUs of its own; or compare latency and loss "
-    "below the overload: `--set 'search.load=80% of slowest'`",
+    Flag.NOT_OVERLOADED: "give the generator more CPUs of its own; or have it receive only, if it "
+    "does not so far: `--set search.full_rings=true`; or compare latency and loss below the "
+    "overload: `--set 'search.load=80% of slowest'`",
     Flag.PROGRAM_MISPINNED: "find who moves it: the program itself, by its settings, or a daemon "
     "that shares out CPUs",
     Flag.SHARED_CPU: "measure on a machine with more CPUs; `vsperf plan` says who shares which",

@@ -17,6 +17,8 @@ from vsperf.records.base import Record
 
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
+SEVERAL = 20
+"""One part in so many, of the turns of a side or of what is done in one, are several."""
 Parts = tuple[tuple[int, ...], ...]
 """Several numbers for each turn, in their order: one of each direction, or of each slot."""
 
@@ -40,6 +42,8 @@ class Turn:
     longest_gap_ns: int
     behind_ns: int | None
     silence_ns: int
+    fillings: int | None
+    fillings_behind: int | None
     latencies: int | None
     latency_sum_ns: int | None
     latency_p50_ns: int | None
@@ -56,6 +60,11 @@ class Turn:
     drained: bool
     hold_ns: int
 
+    @property
+    def was_behind(self) -> bool:
+        """Whether a switch emptied rings faster than the generator could receive, several times."""
+        return (self.fillings_behind or 0) * SEVERAL > (self.fillings or 0)
+
 
 OPTIONAL = (
     "intended_frames",
@@ -63,6 +72,8 @@ OPTIONAL = (
     "slots_ns",
     "received_by_slot",
     "behind_ns",
+    "fillings",
+    "fillings_behind",
     "latencies",
     "latency_sum_ns",
     "sent_by_direction",
@@ -105,6 +116,12 @@ class TurnColumns(Record):
     nobody knows."""
     silence_ns: Column
     """In which nothing arrived for more than 500 µs on end; the gaps are left out."""
+    fillings: Column | None = None
+    """How often rings were filled while the switch stood, and emptied by it: that is what is then
+    measured, but for the begin and the end of each. 0 of a switch to which frames were sent all the
+    time; None where they were to all."""
+    fillings_behind: Column | None = None
+    """Of these, those in which the generator could not receive as fast."""
     latencies: Column | None
     """Frames whose latency is in the sum."""
     latency_sum_ns: Column | None

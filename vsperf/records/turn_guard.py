@@ -103,9 +103,10 @@ def guard_of(rounds: Sequence[Round], terms: Terms) -> Guard | None:
     """Return what turns say of their guard; None where they cannot, as at a load that all carry.
 
     What a switch brings through whole begins as the generator does, whose caches are cold as well.
+    Rings that are filled have a begin each, which is left out.
     """
     rounds = answering(rounds)
-    if not terms.overload or not rounds:
+    if not terms.overload or terms.full_rings or not rounds:
         return None
     begins = tuple(
         Begin(side, _slots([one for one in rounds if not carried(one, side.letter)], side))

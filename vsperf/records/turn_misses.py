@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from vsperf.quantities.human import human_share
 from vsperf.records.flags import Flag
-from vsperf.records.turn_columns import Turn
-from vsperf.records.turns import SEVERAL, Round, answering, turns_of
+from vsperf.records.turn_columns import SEVERAL, Turn
+from vsperf.records.turns import Round, answering, turns_of
 
 BEHIND = 20
 """One part in so many of a turn half a ring or more may wait, beyond the gaps of the generator."""

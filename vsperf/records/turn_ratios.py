@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vsperf.records.signed_ranks import LEVEL, middle_of
-from vsperf.records.turn_columns import Turn
+from vsperf.records.turn_columns import SEVERAL, Turn
 from vsperf.records.turns import (
     AWAY,
     FIRST,
@@ -22,7 +22,6 @@ from vsperf.records.turns import (
     LEAST_PASSES,
     NANOSECONDS,
     PLAIN,
-    SEVERAL,
     Metric,
     Round,
     Terms,

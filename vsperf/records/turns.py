@@ -17,7 +17,7 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.signed_ranks import LEVEL, least_of
-from vsperf.records.turn_columns import DeadDirection, Turn, TurnColumns, dead_directions
+from vsperf.records.turn_columns import SEVERAL, DeadDirection, Turn, TurnColumns, dead_directions
 
 NANOSECONDS = 1_000_000_000
 MOST_SIDES, MOST_PASSES, MOST_DEPLOYMENTS = 64, 1_000, 4_000
@@ -199,6 +199,8 @@ class Round(Record):
         brought nothing: nobody knows from a turn whose fault that was.
         """
         counted = _per_second(turn.received_frames, turn.measured_ns)
+        if turn.fillings:  # of which a ring holds all, whatever the generator does meanwhile
+            return counted
         waited = (self.ring_frames or 0) * self.directions
         if self.ring_frames is None or waited >= turn.received_frames:
             return counted
@@ -250,8 +252,6 @@ LEAST_PASSES = 10
 """With fewer that are left, a round says nothing."""
 CARRIED = 0.98
 """A switch that brings so much through of what it is offered was not overloaded in that turn."""
-SEVERAL = 20
-"""One part in so many of the turns of a side are several."""
 HALF_A_FRAME = 0.5
 """Stands for none, of which there is no logarithm."""
 
@@ -323,6 +323,8 @@ class Terms:
     """Of what the load is which share, for people; nothing where it was given as a rate."""
     metric: Metric = Metric.RATE
     """By what sides are held against each other before all else."""
+    full_rings: bool = False
+    """Whether rings are filled while their switch stands, and emptied by it."""
 
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> Self:
@@ -330,9 +332,10 @@ class Terms:
         rounds, load = search.get("rounds"), search.get("load")
         derived = load if isinstance(load, str) and " of " in load else ""
         asked = next((one for one in Metric if one == search.get("metric")), Metric.RATE)
-        if search.get(UNTIL) != DECIDED or not isinstance(rounds, int):
-            return cls(load is None, derived=derived, metric=asked)
-        return cls(load is None, looks_of(rounds), derived, asked)
+        full = search.get("full_rings") is True
+        decided = search.get(UNTIL) == DECIDED
+        looks = looks_of(rounds) if decided and isinstance(rounds, int) else ()
+        return cls(load is None, looks, derived, asked, full)
 
     @property
     def level(self) -> float:
@@ -401,6 +404,8 @@ def carried(one: Round, letter: str) -> bool:
 
 
 def _carried(one: Round, turn: Turn) -> bool:
+    if turn.fillings:
+        return turn.was_behind
     return one.busy_fps(turn) >= CARRIED * one.offered_fps(turn)
 
 
@@ -422,8 +427,10 @@ def waited(one: Round, turn: Turn) -> bool:
     """Whether a switch waited for the generator, which offered less than the load.
 
     It brought all of that through, so a turn under an overload shows the generator. A machine that
-    is slow for a while makes it so.
+    is slow for a while makes it so. Where rings were filled before, it received less than came.
     """
+    if turn.fillings:
+        return turn.was_behind
     asked_fps = CARRIED * one.load_fps * one.directions
     return one.offered_fps(turn) < asked_fps and _carried(one, turn)
 
@@ -456,5 +463,7 @@ def was_away(one: Round, turn: Turn) -> bool:
     """
     if turn.gaps_ns * AWAY <= turn.measured_ns:
         return False
+    if turn.fillings:
+        return turn.gaps_ns * BRIDGED > turn.measured_ns
     lasts = (one.ring_frames or 0) * NANOSECONDS >= turn.longest_gap_ns * one.load_fps
     return not lasts or turn.gaps_ns * BRIDGED > turn.measured_ns

@@ -24,6 +24,10 @@ RING_FRAMES = 1024
 SLOT_ENDS = (5, 10, 20, 40, 100)
 """Where slots of a turn end, in percent of it."""
 SLOTS = tuple(pairwise((0, *SLOT_ENDS)))
+FIRST_PART, LAST_PART = 4, 16
+"""Parts of a ring that is emptied which are not measured, at its begin and its end."""
+RECEIVES = 2
+"""Times as many frames the generator can receive alone as it can send and receive."""
 SILENCE_NS = 500_000
 """Nothing that comes for no longer is none."""
 
@@ -62,6 +66,7 @@ class SimulatedTurns:
         turn_ns: int,
         guard_ns: int,
         latency: bool = False,
+        rings: bool = False,
     ) -> list[Turn]:
         turns: list[Turn] = []
         before: int | None = None
@@ -69,7 +74,9 @@ class SimulatedTurns:
             began_ns = number * (guard_ns + turn_ns)
             rested = side != before
             turn = self._turn(side, began_ns, load_fps, turn_ns, guard_ns, rested=rested)
-            turns.append(self._timed(turn, min(load_fps, self.most_fps)) if latency else turn)
+            if latency:
+                turn = self._timed(turn, min(load_fps, self.most_fps))
+            turns.append(self._emptied(turn) if rings else turn)
             before = side
         return turns
 
@@ -111,6 +118,8 @@ class SimulatedTurns:
             longest_gap_ns=away_ns,
             behind_ns=0,
             silence_ns=taken_ns if taken_ns > SILENCE_NS else 0,
+            fillings=None,
+            fillings_behind=None,
             latencies=None,
             latency_sum_ns=None,
             latency_p50_ns=None,
@@ -126,6 +135,40 @@ class SimulatedTurns:
             drain_ns=0,
             drained=True,
             hold_ns=0,
+        )
+
+    def _emptied(self, turn: Turn) -> Turn:
+        """Return a turn in which rings are filled and emptied instead, each time all of them.
+
+        What keeps the generator from running takes some of these times, and none of their frames.
+        """
+        rate = max(1.0, self.capacities[turn.side] * self.pace)
+        most = RECEIVES * self.most_fps
+        taken = turn.silence_ns / turn.measured_ns
+        each_ns = RING_FRAMES * NANOSECONDS / min(rate, most)
+        filled_ns = RING_FRAMES * NANOSECONDS / self.most_fps
+        ran_ns = turn.measured_ns - turn.gaps_ns
+        fillings = max(1, int(ran_ns * (1 - taken) / (each_ns + filled_ns)))
+        frames = RING_FRAMES - RING_FRAMES // FIRST_PART - RING_FRAMES // LAST_PART
+        received = self.directions * fillings * frames
+        whole = self.directions * fillings * RING_FRAMES
+        return replace(
+            turn,
+            measured_ns=round(fillings * frames / RING_FRAMES * each_ns),
+            sent_frames=received,
+            received_frames=received,
+            slots_ns=None,
+            received_by_slot=None,
+            intended_frames=0,
+            gaps_ns=0,
+            longest_gap_ns=0,
+            silence_ns=0,
+            fillings=fillings,
+            fillings_behind=fillings if rate > most else 0,
+            turn_sent_frames=whole,
+            turn_received_frames=whole,
+            sent_by_direction=self._by_direction(whole),
+            received_by_direction=self._by_direction(whole),
         )
 
     def _timed(self, turn: Turn, load_fps: int) -> Turn:

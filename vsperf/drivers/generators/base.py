@@ -167,6 +167,9 @@ class TurnsRequest:
     """A switch that was stopped is through when nothing came from it for so long."""
     latency: bool = False
     """Whether each turn is to tell how long frames were on their way."""
+    rings: bool = False
+    """Whether the rings of a switch that is held still are filled meanwhile, and it is measured how
+    fast it empties them; one that need not be held is offered the load."""
 
     @property
     def length_ns(self) -> int:

@@ -100,7 +100,7 @@ class SimulatedTurnsSession(_Session):
     def take_turns(self, request: TurnsRequest) -> Turns:
         self.require_connected()
         asked = (request.order, request.load_fps, request.turn_ns, request.guard_ns)
-        turns = self.model.run(*asked, request.latency)
+        turns = self.model.run(*asked, request.latency, request.rings)
         return Turns(
             end="complete",
             settled=True,

@@ -38,6 +38,10 @@ static const struct column with_rate[] = {
 	{ "intended", offsetof(struct turn, intended), false },
 	{ "refused", offsetof(struct turn, refused), false },
 };
+static const struct column with_rings[] = {
+	{ "fillings", offsetof(struct turn, fillings), false },
+	{ "fillings_behind", offsetof(struct turn, fillings_behind), false },
+};
 static const struct column with_latency[] = {
 	{ "latencies", offsetof(struct turn, latencies), false },
 	{ "latency_sum_ns", offsetof(struct turn, latency), true },
@@ -166,6 +170,8 @@ turns_json(const struct turns_result *turns, const struct trial_result *trial)
 		set_columns(json, turns, hz, with_devices, COUNT(with_devices));
 	if (!turns->flat_out)
 		set_columns(json, turns, hz, with_rate, COUNT(with_rate));
+	if (turns->with_rings)
+		set_columns(json, turns, hz, with_rings, COUNT(with_rings));
 	if (!turns->with_latency)
 		return json;
 	set_columns(json, turns, hz, with_latency, COUNT(with_latency));

@@ -163,6 +163,7 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 	object_count(request, "silent_ns", 0, SILENT_MOST_NS, &turns.silent_ns);
 	object_count(request, "gap_ns", GAP_NS, SECOND_NS, &turns.gap_ns);
 	object_flag(request, "latency", &turns.latency);
+	object_flag(request, "rings", &turns.rings);
 	object_count(request, "burst", 1, BURST_MOST, &burst);
 	read_loads(session, request, &turns, &trial);
 	trial.burst = (uint16_t)burst;

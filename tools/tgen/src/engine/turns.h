@@ -34,6 +34,8 @@ struct turns_request {
 	uint64_t silent_ns; /* nothing has come for so long: the side has forwarded what it had */
 	uint64_t gap_ns; /* a gap of the worker that is no longer is its own work */
 	bool latency;
+	/* Of a side that is held: fill its rings meanwhile, and measure how fast it empties them. */
+	bool rings;
 };
 
 /* All times in TSC cycles. */
@@ -50,6 +52,8 @@ struct turn {
 	uint64_t gaps, longest_gap; /* of the worker, longer than was asked for */
 	uint64_t behind; /* half a ring or more waited to be received; of all ports */
 	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */
+	uint64_t fillings; /* of rings that were emptied then; 0: frames were sent all the time */
+	uint64_t fillings_behind; /* of these, those in which the worker was behind throughout */
 	uint64_t latencies, latency; /* how many, and their sum, */
 	uint64_t median, p99; /* and what half and 99 of 100 of them do not exceed */
 	/* Of the whole turn: */
@@ -82,6 +86,7 @@ struct turns_result {
 	int32_t ended_process;
 	bool flat_out; /* a stream has no rate, so nobody knows what was intended */
 	bool with_latency;
+	bool with_rings;
 	bool devices_told; /* what they missed */
 	uint8_t sides;
 	struct {

@@ -8,36 +8,13 @@
 #include <rte_ethdev.h>
 
 #include "loop.h"
-#include "receive.h"
-#include "round.h"
-#include "transmit_steps.h"
-#include "turns_worker.h"
+#include "turns_rings.h"
+#include "turns_side.h"
 
 #define CALM_TIMES 10 /* of 10 us without a gap, before what is measured begins */
 #define SWEEP_MOST 256 /* looks at a port that never comes to an end */
 /* Of 10 us without an arrival are silence: longer than from one burst of a slow device to the next. */
 #define SILENCE_TIMES 50
-
-/* Where slots of what is measured end, in percent of it: caches that are cold are so at its begin. */
-static const uint8_t slot_ends[TURN_SLOTS] = { 5, 10, 20, 40, 100 };
-
-/* What a side has counted by now. */
-struct tally {
-	uint64_t sent, distinct;
-};
-
-static struct tally
-tally_of(const struct turns_side *side)
-{
-	struct tally tally = { 0 };
-	unsigned int i;
-
-	for (i = 0; i < side->senders; i++) {
-		tally.sent += side->sender[i]->sent;
-		tally.distinct += side->watch[i]->distinct;
-	}
-	return tally;
-}
 
 /* What each stream has counted by now; `end_streams` makes it what it counted since. */
 static void
@@ -84,18 +61,6 @@ missed_by(struct turns *turns, const struct turns_side *side)
 	return missed;
 }
 
-/* What waits at the ports from now on is of what is measured. */
-static void
-begin_receiving(const struct turns_side *side, uint64_t now)
-{
-	unsigned int i;
-
-	for (i = 0; i < side->receivers; i++) {
-		receive_end(side->receiver[i]);
-		side->receiver[i]->calm_tsc = now;
-	}
-}
-
 /* For how long half a ring or more has waited at the ports of a side by now. */
 static uint64_t
 behind_by(const struct turns_side *side)
@@ -113,34 +78,6 @@ behind_by(const struct turns_side *side)
 	return behind;
 }
 
-static bool
-goes_on(const struct worker *worker)
-{
-	return worker_load_command(worker) == COMMAND_TURNS;
-}
-
-/* Schedules begin anew: what was held up before is not caught up with. */
-static void
-begin_schedules(const struct turns_side *side, uint64_t now)
-{
-	unsigned int i;
-
-	for (i = 0; i < side->senders; i++) {
-		struct sender *sender = side->sender[i];
-
-		steps_drop_held(sender);
-		sender->earliest = now;
-		sender->full_cycles = 0;
-		sender->last_full = 0;
-		sender->last_refusal = 0;
-		sender->pacer.start_tsc = now;
-		if (sender->pacer.flat_out)
-			continue; /* all of its frames are due at any time */
-		sender->pacer.first = sender->sent;
-		sender->pacer.start_tsc += sender->phase;
-	}
-}
-
 /* What came due while this CPU was away would be a burst that no load has. */
 static uint64_t
 pause_schedules(struct worker *worker, const struct turns_side *side, uint64_t most)
@@ -152,33 +89,6 @@ pause_schedules(struct worker *worker, const struct turns_side *side, uint64_t m
 	for (i = 0; i < side->senders; i++)
 		transmit_pause(side->sender[i], worker->last_tick, away);
 	return away;
-}
-
-/* Look at the ports of a side; offer what is due at a moment, unless that is 0. */
-static void
-look(struct worker *worker, const struct turns_side *side, uint64_t due_tsc, struct round *round)
-{
-	unsigned int next = worker->first_sender, i;
-
-	round->received = round_poll(worker, side->receiver, side->receivers);
-	/* In turn, or the first one would take all room in a ring that is nearly full. */
-	for (i = 0; i < side->senders && due_tsc != 0; i++) {
-		round_offer(worker, side->sender[next], due_tsc, i + 1 == side->senders,
-			side->receiver, side->receivers, round);
-		next = next + 1 == side->senders ? 0 : next + 1;
-	}
-	worker->first_sender = next + 1 >= side->senders ? 0 : next + 1;
-	if (round->received)
-		round->ours |= round_check(worker, side->receiver, side->receivers);
-	if (unlikely(worker->answering != 0))
-		respond_send(worker);
-}
-
-static void
-note_first(struct turn *turn, const struct round *round)
-{
-	if (unlikely(turn->first_tsc == 0) && round->ours)
-		turn->first_tsc = round->begin;
 }
 
 /*
@@ -304,7 +214,7 @@ end_slots(const struct turns *turns, const struct turns_side *side, uint64_t beg
 	struct open_slot *open, struct turn *turn)
 {
 	while (open->number + 1 < TURN_SLOTS &&
-			(now - begin) * 100 >= turns->turn_cycles * slot_ends[open->number])
+			(now - begin) * 100 >= turns->turn_cycles * turns_slot_ends[open->number])
 		end_slot(side, now, open, turn);
 }
 
@@ -406,18 +316,17 @@ sweep(struct worker *worker, const struct turns_side *side)
 	return frames;
 }
 
-/* A signal takes its time, which is no gap. */
+/* Send to a side all the time, and measure that. */
 static bool
-signal_side(struct worker *worker, bool (*signal)(struct holds *holds, unsigned int side),
-	struct holds *holds, unsigned int side, uint64_t *took)
+take_stream(struct worker *worker, struct turns *turns, const struct turns_side *side,
+	struct turn *turn)
 {
-	uint64_t begin = rte_rdtsc();
-	bool done = signal(holds, side);
-
-	worker->last_tick = rte_rdtsc();
-	worker->away_cycles = 0;
-	*took = worker->last_tick - begin;
-	return done;
+	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
+			!guard(worker, turns, side, worker->last_tick, turn) ||
+			!measure(worker, turns, side, turn))
+		return false;
+	drain(worker, turns, side, turn);
+	return signal_side(worker, holds_stop, &turns->holds, turn->side, &turn->held);
 }
 
 /* A whole turn: the side is held before and behind it. */
@@ -429,17 +338,17 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 		turns->result.most_streams];
 	uint64_t missed = missed_by(turns, side);
 	unsigned int i;
+	bool whole;
 
 	counter_add(&turns->begun, 1);
 	begin_streams(side, stream);
 	worker->first_sender = 0;
 	turn->began_tsc = rte_rdtsc();
-	if (!signal_side(worker, holds_continue, &turns->holds, turn->side, &turn->continued) ||
-			!guard(worker, turns, side, worker->last_tick, turn) ||
-			!measure(worker, turns, side, turn))
-		return false;
-	drain(worker, turns, side, turn);
-	if (!signal_side(worker, holds_stop, &turns->holds, turn->side, &turn->held))
+	if (turns->request.rings && turns->request.side[turn->side].processes > 0)
+		whole = turns_rings(worker, turns, side, turn);
+	else
+		whole = take_stream(worker, turns, side, turn);
+	if (!whole)
 		return false;
 	sweep(worker, side);
 	turn->ended_tsc = rte_rdtsc();

@@ -79,6 +79,8 @@ PERHAPS = {
     "latency_p50_ns": "latency_p50_ns",
     "latency_p99_ns": "latency_p99_ns",
     "missed_frames": "missed",
+    "fillings": "fillings",
+    "fillings_behind": "fillings_behind",
 }
 """Those which are not always there."""
 
@@ -113,6 +115,7 @@ class StreamTurns:
     gap_ns: int = GAP_NS
     """What this tgen itself needs from one look at its ports to the next; more is a gap."""
     latency: bool = False
+    rings: bool = False
 
 
 def take_turns(tgen: Tgen, request: StreamTurns, burst: int = 32) -> tuple[Turns, dict[str, Any]]:
@@ -144,6 +147,7 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
         "silent_ns": request.silent_ns,
         "gap_ns": request.gap_ns,
         "latency": request.latency,
+        "rings": request.rings,
         "burst": burst,
     }
     if request.loads_fps:
@@ -155,6 +159,8 @@ def gap_ns(request: TurnsRequest, ring_frames: int | None, *, of_the_kernel: boo
     """Return from when on it is a gap that this tgen does not look at its ports."""
     if of_the_kernel:
         return request.turn_ns // AWAY
+    if request.rings:  # what waits meanwhile is counted, and when it came makes no difference
+        return BUSY_GAP_NS
     if request.latency or ring_frames is None:
         return GAP_NS
     lasts_ns = ring_frames * NANOSECONDS // max(1, request.load_fps)
@@ -249,6 +255,7 @@ class TgenTurnsSession:
             request.silent_ns,
             gap_ns=gap_ns(request, self.ring_frames, of_the_kernel=self.of_the_kernel),
             latency=request.latency,
+            rings=request.rings,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
         self.tsc.hear(result)
