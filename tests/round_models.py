@@ -37,6 +37,8 @@ def dead_round(**others: Any) -> Round:
         "drained": (True,) * count,
     }
     came = ((20, 80), (100, 0)) * 3
-    columns |= dict.fromkeys(("slots_ns", "received_by_slot", "fillings", "fillings_behind"))
+    columns |= dict.fromkeys(
+        ("slots_ns", "received_by_slot", "fillings", "fillings_behind", "fillings_short")
+    )
     columns |= {"sent_by_direction": ((50, 50),) * count, "received_by_direction": came}
     return round_of(TurnColumns.model_validate(columns), **others)

@@ -106,6 +106,8 @@ class RoundStarted:
     case: Case
     load_fps: int
     length_ns: int
+    rings: bool = False
+    """Whether rings are filled and emptied, in place of that load."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,10 +242,10 @@ def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path:
                 "configure", streams=[Stream(64).on(way) for way in directions_between(4, "both")]
             )
             sides = (
-                StreamSide((0, 1), (slow.process.pid,)),
-                StreamSide((2, 3), (other.process.pid,)),
+                StreamSide((0, 1), (slow.process.pid,), rings=True),
+                StreamSide((2, 3), (other.process.pid,), rings=True),
             )
-            found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2, rings=True))
+            found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2))
             assert nobody_is_held([slow.process, other.process])
     assert found.end == "complete"
     assert_accounted_for(found)
@@ -255,28 +255,46 @@ def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path:
         assert 0 < turn.received_frames < turn.turn_received_frames
         if turn.side == 0 and not turn.gaps_ns:
             assert turn.fillings_behind == 0
+        if not turn.fillings_short:  # else it was kept from being held, or from running
+            assert turn.turn_sent_frames <= 2 * 1024 * (
+                turn.fillings + 12
+            )  # and those of the guard
         assert turn.silence_ns == turn.full_ns == 0
 
 
-def test_what_lies_ready_at_once_says_only_how_fast_it_is_received(
+def test_who_forwards_while_he_is_held_says_nothing(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:
-    """A ring gives back what it gets, so all of it waits before tgen looks for the first frame."""
+    """A ring gives back at once what it gets, so it is never full."""
     with two_rings() as tgen:
-        found, _ = take_turns(tgen, StreamTurns(each_a_side(idle), ABBA, rings=True))
+        sides = tuple(replace(one, rings=True) for one in each_a_side(idle))
+        found, _ = take_turns(tgen, StreamTurns(sides, ABBA))
     assert_accounted_for(found)
     for turn in found.turns:
-        assert turn.fillings is not None
-        assert turn.fillings_behind == turn.fillings > 0
-        assert turn.measured_ns > 0
+        assert turn.fillings
+        assert turn.fillings_short == turn.fillings
+        assert turn.measured_ns == turn.received_frames == 0
+        assert turn.was_short
+
+
+@pytest.mark.parametrize(
+    ("side", "why"),
+    [
+        (StreamSide((0,), rings=True), "this one has no processes"),
+        (StreamSide((0,), (1,), in_flight=8, rings=True), "in_flight bounds nothing"),
+    ],
+)
+def test_rings_that_cannot_be_filled_are_refused(side: StreamSide, why: str) -> None:
+    with two_rings() as tgen, pytest.raises(TgenError, match=why):
+        take_turns(tgen, StreamTurns((side, StreamSide((1,))), ABBA))
 
 
 def test_a_side_that_is_not_held_is_sent_to_all_the_time(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:
     with two_rings() as tgen:
-        sides = (StreamSide((0,)), StreamSide((1,), (idle[0].pid,)))
-        request = StreamTurns(sides, ABBA, (LOAD_FPS, LOAD_FPS), rings=True)
+        sides = (StreamSide((0,)), StreamSide((1,), (idle[0].pid,), rings=True))
+        request = StreamTurns(sides, ABBA, (LOAD_FPS, LOAD_FPS))
         found, _ = take_turns(tgen, request)
     assert_accounted_for(found)
     for turn in found.turns:

@@ -10,11 +10,12 @@ from paired_models import MODELS, ModelTurns, PairedModel, session
 from test_method_paired import played
 
 from vsperf.methods.paired import PairedTurns
+from vsperf.methods.paired_figures import figures_of
 from vsperf.records.flags import Flag
 from vsperf.records.turn_columns import Turn, TurnColumns
 from vsperf.records.turn_guard import guard_of
 from vsperf.records.turn_ratios import compared
-from vsperf.records.turns import Role, Round, Terms, answering, clean_passes
+from vsperf.records.turns import Round, Terms, answering, clean_passes
 
 QUIET, NOISY = PairedModel("quiet"), MODELS[0]
 SLOWER_FPS = 3_000_000
@@ -47,19 +48,16 @@ class TestAnswer:
         assert found["rate_a"].value == pytest.approx(4e6, rel=1e-3)
         assert found["rate_b"].value == pytest.approx(4.8e6, rel=1e-3)
 
-    def test_nothing_is_looked_for_before(self) -> None:
-        bench = bench_of(0.95)
-        full(bench)
-        assert {one.role for one in bench.rounds} == {Role.ANSWER}
-        assert {one.load_fps for one in bench.rounds} == {bench.loads.maximum}
-
     def test_one_that_is_faster_than_the_generator_receives_may_be_so_by_more(self) -> None:
         found = full(bench_of(2.0, model=QUIET))
         ratio, rate = found["ratio_b"], found["rate_b"]
         assert ratio.flags == (Flag.NOT_OVERLOADED,)
         assert ratio.upper is None
         assert ratio.lower == pytest.approx(1.5, rel=1e-3)  # twice of 3 million
-        assert ratio.reason.endswith("B alone in 144, A alone in 0, both in 0, so B may be faster")
+        assert ratio.reason.endswith(
+            "; of 144 passes the generator could not receive as fast: B alone in 144, A alone in "
+            "0, both in 0, so B may be faster"
+        )
         assert rate.value == rate.lower == pytest.approx(6e6, rel=1e-3)
         assert rate.reason == "the generator could not receive as fast, so it may do more"
 
@@ -70,6 +68,34 @@ class TestAnswer:
         ratio = full(bench)["ratio_b"]
         assert ratio.value is None
         assert "emptied rings faster than the generator could receive" in ratio.reason
+
+    def test_one_whose_rings_are_not_filled_is_told_as_such(self) -> None:
+        """It has devices of the kernel, and is offered an overload."""
+        bench = bench_of(0.5, model=QUIET)
+        full(bench)
+        for place, one in enumerate(bench.rounds):
+            turns = [
+                replace(turn, fillings=0) if one.sides[turn.side].letter == "B" else turn
+                for turn in one.turns.rows()
+            ]
+            bench.rounds[place] = one.model_copy(update={"turns": TurnColumns.of(turns)})
+        found = {one.name: one for one in figures_of(answering(bench.rounds), FULL)}
+        ratio, control = found["ratio_b"], found["control"]
+        assert ratio.at.startswith("B to A, an overload of ")
+        assert ratio.at.endswith(" and rings that were full")
+        assert "rings were filled for one of them only" in ratio.reason
+        assert control.at == "A′ to A, rings that were full"
+        assert "for one of them only" not in control.reason
+
+    def test_too_little_that_comes_back_is_the_reason_that_is_told(self) -> None:
+        bench = bench_of(0.95)
+        full(bench)
+        for place, one in enumerate(bench.rounds):
+            turns = [replace(turn, fillings_short=turn.fillings) for turn in one.turns.rows()]
+            bench.rounds[place] = one.model_copy(update={"turns": TurnColumns.of(turns)})
+        (ratio, *_) = figures_of(answering(bench.rounds), FULL)
+        assert ratio.value is None
+        assert "in 144 less than a quarter of what rings held came back" in ratio.reason
 
     def test_how_turns_begin_is_not_told(self) -> None:
         """Each time that rings are emptied has a begin, which is left out."""
@@ -101,6 +127,13 @@ class TestTimeThatCounts:
         one = self.changed(gaps_ns=round(share * turn.measured_ns))
         assert bool(clean_passes(one)) is kept
 
+    @pytest.mark.parametrize(("short", "kept"), [(1, True), (2, False)])
+    def test_turns_in_which_too_little_came_back_several_times_say_nothing(
+        self, short: int, kept: bool
+    ) -> None:
+        one = self.changed(fillings=20, fillings_short=short)
+        assert bool(clean_passes(one)) is kept
+
     @pytest.mark.parametrize(("behind", "ends"), [(1, True), (2, False)])
     def test_several_times_behind_leave_no_end_above(self, behind: int, ends: bool) -> None:
         one = self.changed(fillings=20, fillings_behind=behind)
@@ -119,7 +152,6 @@ class TestSettings:
         [
             ({"load": "1Mpps"}, "either a `load` is given, or rings are filled"),
             ({"load": "80% of slowest"}, "either a `load` is given, or rings are filled"),
-            ({"overload": "150%"}, "what rings hold is no multiple of a rate"),
         ],
     )
     def test_a_load_beside_it_is_refused(self, settings: dict[str, str], why: str) -> None:

@@ -207,7 +207,7 @@ def _halves(one: Round) -> list[dict[str, Half]]:
     cold = one.warm_passes * len(letters)
     for begin in range(cold, len(told.side) - len(letters) + 1, len(letters)):
         turns = range(begin, begin + len(letters))
-        if any(told.elsewhere_frames[n] for n in turns):
+        if any(told.elsewhere_frames[n] or _short(one, n) for n in turns):
             continue
         if any(_away(one, n) for n in turns):
             continue
@@ -215,9 +215,15 @@ def _halves(one: Round) -> list[dict[str, Half]]:
     return found
 
 
+def _short(one: Round, n: int) -> bool:
+    """Whether too little came back of what rings held, in more than a twentieth of all times."""
+    filled, short = one.turns.fillings, one.turns.fillings_short
+    return bool(filled and short and short[n] > SOME * filled[n])
+
+
 def _away(one: Round, n: int) -> bool:
     """Whether the generator was away in a turn, but for gaps in each of which a ring lasts."""
-    share = one.turns.gaps_ns[n] / one.turns.measured_ns[n]
+    share = one.turns.gaps_ns[n] / max(1, one.turns.measured_ns[n])
     if _filled(one, n)[0]:
         return share > AWAY_BRIDGED
     ring_ns = (one.ring_frames or 0) / one.load_fps * 10**9

@@ -31,6 +31,9 @@ HARDWARE = (
 """What makes one host another; a twin has another name and the same of all this."""
 OBSTACLES = {"traffic": "frames", "topology": "topologies", "testbed.links": "links"}
 """Settings without which numbers have nothing to do with each other."""
+OFFERED = "search.full_rings"
+"""What empties full rings is faster than it is under an overload; records that know no such rings
+say nothing of them."""
 OWN_FACTS = {"vswitch": ("switch",), "generator": ("generator",)}
 """Section of a driver → under which names it tells of itself."""
 HOSTS = "hosts"
@@ -139,8 +142,10 @@ def obstacle(one: Contrast, *, simulated: bool) -> str | None:
     for section, what in OBSTACLES.items():
         if _within(one.name, section):
             return what
-    hard = any(_within(one.name, f"host.{name}") for name in HARDWARE)
     told = all(None not in found for found in one.values)
+    if one.name == OFFERED and told:
+        return "loads"
+    hard = any(_within(one.name, f"host.{name}") for name in HARDWARE)
     driver = one.name.endswith(".driver")  # of a NIC: it says what the NIC is used for
     return HOSTS if hard and told and not driver and not simulated else None
 
@@ -155,9 +160,10 @@ def _within(name: str, section: str) -> bool:
 
 
 def ground_of_case(header: RunHeader, planned: PlannedCase) -> str:
-    """Return what two results must have in common to be compared: frames, ways and host."""
+    """Return what two results must have in common to be compared: frames, ways, rings and host."""
     asked = Asked(planned)
     told = [dict(asked.section(*p)) for p in (("traffic",), ("topology",), ("testbed", "links"))]
+    told.append({OFFERED: asked.section("search").get("full_rings", False)})
     host = ground_of(header.environment, simulated=header.simulated)
     return json.dumps([told, host], sort_keys=True, default=str)
 

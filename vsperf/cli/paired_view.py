@@ -51,6 +51,10 @@ MEANING = (
     "it lies, over rounds, all looks together; draw: how far deployments lie apart, all made anew "
     "for each round; one round: to how much it alone is known, which is not in the draw"
 )
+FULL_RINGS = (
+    "full rings: what a switch forwards is how fast it empties them, while nobody fills them; that "
+    "is more than under an overload, which those with devices of the kernel were offered"
+)
 OF_A_LOSS = "to A of what is lost: which share of the frames came through beside the first switch"
 WORDS = {
     Metric.RATE: ("slower", "faster"),
@@ -77,6 +81,8 @@ def print_compared(out: Console, run: RunView) -> None:
             out.print(MEANING, style="dim")
             if Metric.LOSS in told:
                 out.print(OF_A_LOSS, style="dim")
+            if terms.full_rings:
+                out.print(FULL_RINGS)
             if (guard := guard_of(rounds, terms)) is not None:
                 out.print(guard.text)
 
@@ -232,7 +238,8 @@ def compared_data(case: CaseView) -> dict[str, Any]:
         | _ratio(compared(rounds, side.letter, base.letter, terms, terms.metric), terms)
         for base, side in _pairs(rounds)
     ]
-    return {"compared": sides, "rivals": pairs, "guard": told}
+    full = {"full_rings": True} if terms.full_rings else {}
+    return {"compared": sides, "rivals": pairs, "guard": told, **full}
 
 
 def rounds_data(case: CaseView) -> dict[str, Any]:

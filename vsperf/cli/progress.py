@@ -172,6 +172,8 @@ def _begun_row(
         return row | {"traffic": event.traffic, "instances": event.instances}
     if isinstance(event, TrialHeld):
         return row | {"round_trip_ns": event.round_trip_ns}
+    if isinstance(event, RoundStarted) and event.rings:
+        return row | {"full_rings": True}
     return row | {"load_fps": event.load_fps}
 
 
@@ -282,8 +284,8 @@ def marked(line: str, *, gone: bool) -> str:
 
 def round_line(one: Round) -> str:
     """Return a round as one line: what was asked, and how the sides stand to the first in it."""
-    load, seconds = human_fps(one.load_fps), f"{one.elapsed_ns / 1e9:.1f} s"
-    head = f"#{one.index:<3} {one.role:<10} {load:>12} {seconds:>6}"
+    seconds = f"{one.elapsed_ns / 1e9:.1f} s"
+    head = f"#{one.index:<3} {one.role:<10} {one.offered:>12} {seconds:>6}"
     again = f" (repeats #{one.retry_of})" if one.retry_of else ""
     if not one.valid:
         flags = ", ".join(flag.value for flag in one.flags)
@@ -381,7 +383,8 @@ def _now(event: TrialStarted | RoundStarted | ExchangeStarted | ConnectionsStart
         return f"{event.traffic} by {count} for {event.sending_ns / 1e9:g} s"
     load = human_fps(event.load_fps)
     if isinstance(event, RoundStarted):
-        return f"turns at {load} for {event.length_ns / 1e9:.1f} s"
+        offered = "with full rings" if event.rings else f"at {load}"
+        return f"turns {offered} for {event.length_ns / 1e9:.1f} s"
     return f"{event.purpose} {load} for {event.duration_ns / 1e9:g} s"
 
 

@@ -126,6 +126,11 @@ def _beside(spec: CaseSpec) -> Iterator[Problem]:
 def together_notes(spec: CaseSpec) -> Iterator[str]:
     """Yield what is to be known of a comparison beforehand."""
     yield "each switch has a folder of its own, and is held still but for its turns"
+    if getattr(spec.search, "full_rings", False):
+        yield (
+            "rings are filled while their switch stands, and emptied by it; one with devices of "
+            "the kernel is offered an overload, for which a load is looked for"
+        )
     if not spec.rivals:
         yield "a single switch is held against itself, deployed twice; name rivals by --vswitch A,B"
     *looks, last = Terms.of(spec.search.model_dump()).looks or (0,)

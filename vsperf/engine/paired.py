@@ -248,7 +248,7 @@ class RoundsBench:
     def _made(self, together: Together, asked: TurnsAsked, retry_of: int | None = None) -> Round:
         run = self.run
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns))
+        run.emit(RoundStarted(run.case, asked.load_fps, asked.length_ns, asked.rings))
         request = TurnsRequest(
             asked.order,
             asked.load_fps,

@@ -133,8 +133,8 @@ class PairedTurns(Method):
     full_rings: bool = False
     """Whether the rings of a switch are filled while it is held still, time and again, and it is
     measured how fast it empties them, in place of an overload that goes on: then the generator only
-    receives, and is the limit of fewer switches, on fewer machines. A switch of the kernel, which
-    is not held, is offered an overload all the same."""
+    receives, and is the limit of fewer switches, on fewer machines. A switch with devices of the
+    kernel is offered an overload all the same."""
     load: TurnsLoad | None = None
     """What is offered instead, such as a load below the throughput of all: as a rate, or as a share
     of what the slowest switch forwards under the overload."""
@@ -164,11 +164,9 @@ class PairedTurns(Method):
         return self
 
     @model_validator(mode="after")
-    def _full_rings_are_an_overload(self) -> Self:
+    def _full_rings_are_no_load(self) -> Self:
         if self.full_rings and self.load is not None:
             raise ValueError("either a `load` is given, or rings are filled: no `full_rings`")
-        if self.full_rings and "overload" in self.model_fields_set:
-            raise ValueError("what rings hold is no multiple of a rate: no `overload`")
         return self
 
     @model_validator(mode="after")
@@ -190,9 +188,7 @@ class PairedTurns(Method):
     @property
     def is_looked_for(self) -> bool:
         """Whether the load follows from what switches forward."""
-        if self.load is None:
-            return not self.full_rings
-        return self.load.share is not None
+        return self.load is None or self.load.share is not None
 
     def controlled(self, *, rivals: int) -> bool:
         """Return what was asked; without rivals there is nothing else."""
@@ -340,8 +336,6 @@ class PairedTurns(Method):
         """
         if bench.loads.fixed:
             return bench.loads.fixed[0]
-        if self.full_rings:  # as fast as they can be filled
-            return bench.loads.maximum
         load, fastest, slowest = bench.loads.maximum, 0.0, 0.0
         for _ in range(LOOKS):
             asked = self.round_of(Role.LOAD, load, bench.loads.flows, len(bench.sides))

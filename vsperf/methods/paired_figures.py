@@ -91,8 +91,20 @@ def _beside(figure: Figure) -> Figure:
     return figure.model_copy(update={**none, "flags": flags})
 
 
-def _load(rounds: Sequence[Round], terms: Terms) -> str:
-    if terms.full_rings:
+def _load(rounds: Sequence[Round], terms: Terms, *letters: str) -> str:
+    """Say what these sides were offered; full rings are no overload of who is not held."""
+    told = dict.fromkeys(_offered(rounds, terms, filled=_filled(rounds, one)) for one in letters)
+    return " and ".join(told)
+
+
+def _filled(rounds: Sequence[Round], letter: str) -> bool:
+    """Whether the rings of a side were filled while it stood."""
+    place = rounds[-1].place_of(letter)
+    return any(turn.fillings for turn in rounds[-1].turns.rows() if turn.side == place)
+
+
+def _offered(rounds: Sequence[Round], terms: Terms, *, filled: bool) -> str:
+    if filled:
         return "rings that were full"
     load = human_fps(rounds[-1].load_fps)
     if terms.derived:
@@ -115,9 +127,9 @@ def _ratio(
         name=metric.ratio_name(side.letter),
         unit=Unit.FACTOR,
         value=None,
-        at=f"{side.name} to {first.name}, {_load(rounds, terms)}",
+        at=f"{side.name} to {first.name}, {_load(rounds, terms, side.letter, first.letter)}",
         limit=Limit.UNKNOWN,
-        reason=FASTER_THAN_RECEIVED if terms.full_rings else NOBODY_KNOWS,
+        reason=FASTER_THAN_RECEIVED if _filled(rounds, side.letter) else NOBODY_KNOWS,
     )
     if one is None or not one.bounded:
         needed = f"{terms.least} are needed to know how sure it is{_left_out(rounds, metric)}"
@@ -127,7 +139,10 @@ def _ratio(
     if not one.decided:
         return figure.model_copy(update={"flags": (*weak, *against)})
     told = f"{side.name} {_words(one, first.name)}, as far as {len(one.rounds)} rounds tell"
-    waited = _waited(one, side.name, first.name)
+    filled = _filled(rounds, side.letter)
+    waited = _waited(one, side.name, first.name, filled=filled)
+    if filled is not _filled(rounds, first.letter):
+        waited += "; rings were filled for one of them only, which may make it look faster"
     if not one.different and not weak:
         assert one.lower is not None  # it is bounded
         assert one.upper is not None
@@ -147,13 +162,15 @@ def _ratio(
     return figure.model_copy(update=told_of_it)
 
 
-def _waited(one: Compared, name: str, first: str) -> str:
+def _waited(one: Compared, name: str, first: str, *, filled: bool) -> str:
     """Say what is left out as the generator did not offer an overload, or who may be faster."""
     waiting = one.waiting
     if waiting is None or not waiting.own + waiting.base + waiting.both:
         return ""
     who = f"{name} alone in {waiting.own}, {first} alone in {waiting.base}, both in {waiting.both}"
     told = f"of {waiting.passes} passes they waited for the generator: {who}"
+    if filled:
+        told = f"of {waiting.passes} passes the generator could not receive as fast: {who}"
     if waiting.own_more or waiting.base_more:
         more = name if waiting.own_more else first
         return f"; {told}, so {more} may be faster"
@@ -181,7 +198,7 @@ def _of_side(
         value = lost_share(rounds, side.letter)
     weak = terms.overload and any(carried(one, side.letter) for one in rounds)
     why = WHY[metric]
-    if weak and terms.full_rings:
+    if weak and _filled(rounds, side.letter):
         why = "the generator could not receive as fast, so it may do more"
     elif weak:
         why = "it forwarded all that was offered, so it may do more"
@@ -194,7 +211,7 @@ def _of_side(
         value=value,
         lower=value if weak else None,
         spread=spread_of(found),
-        at=f"{side.name}, {_load(rounds, terms)}",
+        at=f"{side.name}, {_load(rounds, terms, side.letter)}",
         limit=Limit.GENERATOR if weak else None,
         flags=(*((Flag.NOT_OVERLOADED,) if weak else ()), *doubts.of(side.letter)),
         reason=doubts.told(why, side.letter),
@@ -284,11 +301,13 @@ def _left_out(rounds: Sequence[Round], metric: Metric) -> str:
         )
     away = sum(any(was_away(one, turn) for turn in group) for one in rounds for group in one.passes)
     stray = sum(any(turn.elsewhere_frames for turn in group) for group in passes)
-    if not away and not stray:
+    short = sum(any(turn.was_short for turn in group) for group in passes)
+    if not away and not stray and not short:
         return ""
+    less = f", and in {short} less than a quarter of what rings held came back" if short else ""
     return (
         f"; of {len(passes)} passes the generator was away in {away}, and in {stray} frames came "
-        "in on ports of a switch that stood"
+        f"in on ports of a switch that stood{less}"
     )
 
 

@@ -469,7 +469,8 @@ class Flag(enum.StrEnum):
         "not-overloaded",
         Severity.SUSPECT,
         "The load was meant to be too much for every switch, and this one forwarded all of it: the "
-        "generator could offer no more, or receive no faster. It may be faster than it seems.",
+        "generator could offer no more, or receive full rings no faster. It may be faster than it "
+        "seems.",
     )
     AS_NO_LOSS = (
         "asked-as-no-loss",
@@ -502,8 +503,8 @@ REMEDIES = {
         (Flag.SHORT_OFFER, Flag.GENERATOR_BEHIND),
         "give the generator more CPUs of its own, or ask for a lower load",
     ),
-    Flag.NOT_OVERLOADED: "give the generator more CPUs of its own; or have it receive only, if it "
-    "does not so far: `--set search.full_rings=true`; or compare latency and loss below the "
+    Flag.NOT_OVERLOADED: "have the generator receive only, if it does not so far: `--set "
+    "search.full_rings=true`; or ask with larger frames; or compare latency and loss below the "
     "overload: `--set 'search.load=80% of slowest'`",
     Flag.PROGRAM_MISPINNED: "find who moves it: the program itself, by its settings, or a daemon "
     "that shares out CPUs",

@@ -44,6 +44,7 @@ class Turn:
     silence_ns: int
     fillings: int | None
     fillings_behind: int | None
+    fillings_short: int | None
     latencies: int | None
     latency_sum_ns: int | None
     latency_p50_ns: int | None
@@ -65,6 +66,11 @@ class Turn:
         """Whether a switch emptied rings faster than the generator could receive, several times."""
         return (self.fillings_behind or 0) * SEVERAL > (self.fillings or 0)
 
+    @property
+    def was_short(self) -> bool:
+        """Whether several times too little of what rings held came back to say anything."""
+        return (self.fillings_short or 0) * SEVERAL > (self.fillings or 0)
+
 
 OPTIONAL = (
     "intended_frames",
@@ -74,6 +80,7 @@ OPTIONAL = (
     "behind_ns",
     "fillings",
     "fillings_behind",
+    "fillings_short",
     "latencies",
     "latency_sum_ns",
     "sent_by_direction",
@@ -122,6 +129,8 @@ class TurnColumns(Record):
     time; None where they were to all."""
     fillings_behind: Column | None = None
     """Of these, those in which the generator could not receive as fast."""
+    fillings_short: Column | None = None
+    """And those that say nothing: less than a quarter came back, or less was there than before."""
     latencies: Column | None
     """Frames whose latency is in the sum."""
     latency_sum_ns: Column | None

@@ -106,7 +106,7 @@ def guard_of(rounds: Sequence[Round], terms: Terms) -> Guard | None:
     Rings that are filled have a begin each, which is left out.
     """
     rounds = answering(rounds)
-    if not terms.overload or terms.full_rings or not rounds:
+    if not terms.overload or not rounds:
         return None
     begins = tuple(
         Begin(side, _slots([one for one in rounds if not carried(one, side.letter)], side))
@@ -138,7 +138,9 @@ def _slots(rounds: Sequence[Round], side: Named) -> tuple[Slot, ...]:
 def _with_slots(one: Round, side: Named) -> list[Turn]:
     """Return the turns that count and have a time in each slot."""
     turns = turns_of(one, side.letter)
-    return [turn for turn in turns if turn.slots_ns and min(turn.slots_ns) > 0]
+    return [
+        turn for turn in turns if turn.slots_ns and min(turn.slots_ns) > 0 and not turn.fillings
+    ]
 
 
 def _log_rate(turns: Sequence[Turn], number: int) -> float:

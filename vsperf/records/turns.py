@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vsperf.quantities.human import human_fps
 from vsperf.quantities.unit import Unit
 from vsperf.records.base import Record
 from vsperf.records.flags import Flag, Severity, worst
@@ -165,6 +166,11 @@ class Round(Record):
     def flags(self) -> tuple[Flag, ...]:
         """What can be said against it: a path that is no whole one has no rate."""
         return (Flag.NOTHING_RECEIVED,) if self.dead else ()
+
+    @property
+    def offered(self) -> str:
+        """What switches were offered, for people; those that were not held got the load."""
+        return "full rings" if any(self.turns.fillings or ()) else human_fps(self.load_fps)
 
     @property
     def valid(self) -> bool:
@@ -452,7 +458,7 @@ def clean_passes(one: Round) -> tuple[tuple[Turn, ...], ...]:
 
 
 def _disturbed(one: Round, turn: Turn) -> bool:
-    return turn.elsewhere_frames > 0 or was_away(one, turn)
+    return turn.elsewhere_frames > 0 or turn.was_short or was_away(one, turn)
 
 
 def was_away(one: Round, turn: Turn) -> bool:
@@ -461,9 +467,9 @@ def was_away(one: Round, turn: Turn) -> bool:
     A gap in which a ring lasts, at the load that was offered, makes no difference to who forwards.
     It has to be filled again: an overload that is away for long is none.
     """
-    if turn.gaps_ns * AWAY <= turn.measured_ns:
-        return False
     if turn.fillings:
         return turn.gaps_ns * BRIDGED > turn.measured_ns
+    if turn.gaps_ns * AWAY <= turn.measured_ns:
+        return False
     lasts = (one.ring_frames or 0) * NANOSECONDS >= turn.longest_gap_ns * one.load_fps
     return not lasts or turn.gaps_ns * BRIDGED > turn.measured_ns

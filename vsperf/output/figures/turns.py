@@ -47,6 +47,7 @@ class InTurns:
     """Each but the first, the control before all others; once for each metric that is told."""
     guard: Guard | None
     evidence: Evidence
+    full_rings: bool = False
 
 
 def gather(view: CaseView) -> tuple[InTurns, ...]:
@@ -63,7 +64,8 @@ def gather(view: CaseView) -> tuple[InTurns, ...]:
     )
     indexes = tuple(one.index for one in rounds)
     guard, evidence = guard_of(rounds, terms), evidence_of(view)
-    made = InTurns(view.label, first, indexes, tuple(found), guard, evidence)
+    full = terms.full_rings
+    made = InTurns(view.label, first, indexes, tuple(found), guard, evidence, full_rings=full)
     return (made,) if made.sides else ()
 
 
@@ -78,6 +80,7 @@ def draw(samples: Sequence[InTurns], options: Options) -> Drawing | None:
         f"Each as a share of what {case.first.named} came to in neighbouring turns. Bars of a "
         "round are its own interval at 95 %; behind them stands the answer, with its own over "
         "rounds (95 %, all looks together).",
+        "Rings were filled while switches stood, and emptied by them." if case.full_rings else "",
         f"{CONTROL} is {FIRST} deployed once more: it is to hold 100 %." if control else "",
         "Everything was made anew for each round.",
         not_drawn(len(case.rounds) - MOST, "round"),

@@ -177,7 +177,7 @@ def _against_first(one: Round) -> str:
 OF_ROUNDS = (
     Column[Round]("round", of=lambda one: f"#{one.index}"),
     Column[Round]("for", of=lambda one: one.role.value),
-    Column[Round]("load", of=lambda one: human_fps(one.load_fps)),
+    Column[Round]("load", of=lambda one: one.offered),
     Column[Round]("time", of=lambda one: _seconds(one.elapsed_ns)),
     Column[Round]("to A", of=_against_first),
     Column[Round](

@@ -41,6 +41,7 @@ static const struct column with_rate[] = {
 static const struct column with_rings[] = {
 	{ "fillings", offsetof(struct turn, fillings), false },
 	{ "fillings_behind", offsetof(struct turn, fillings_behind), false },
+	{ "fillings_short", offsetof(struct turn, fillings_short), false },
 };
 static const struct column with_latency[] = {
 	{ "latencies", offsetof(struct turn, latencies), false },

@@ -69,6 +69,23 @@ read_processes(struct object *object, struct turns_request *turns, unsigned int 
 	}
 }
 
+/* Who is not held empties a ring while it is filled; and whose frames are few on their way, fills none. */
+static void
+read_rings(struct object *object, struct turns_request *turns, unsigned int side)
+{
+	char path[MESSAGE_PATH];
+
+	if (!object_flag(object, "rings", &turns->side[side].rings) || !turns->side[side].rings)
+		return;
+	object_path(object, "rings", path);
+	if (turns->side[side].processes == 0)
+		problem_set(object->problem, path, "bad-value",
+			"rings are filled while a side is held, and this one has no processes");
+	if (turns->side[side].in_flight != 0)
+		problem_set(object->problem, path, "bad-value",
+			"rings are filled, so in_flight bounds nothing");
+}
+
 static void
 read_sides(struct session *session, struct object *request, struct turns_request *turns)
 {
@@ -94,6 +111,7 @@ read_sides(struct session *session, struct object *request, struct turns_request
 		read_processes(&side, turns, i);
 		if (object_count(&side, "in_flight", 0, UINT32_MAX, &in_flight))
 			turns->side[i].in_flight = (uint32_t)in_flight;
+		read_rings(&side, turns, i);
 		object_end(&side);
 	}
 }
@@ -163,7 +181,6 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 	object_count(request, "silent_ns", 0, SILENT_MOST_NS, &turns.silent_ns);
 	object_count(request, "gap_ns", GAP_NS, SECOND_NS, &turns.gap_ns);
 	object_flag(request, "latency", &turns.latency);
-	object_flag(request, "rings", &turns.rings);
 	object_count(request, "burst", 1, BURST_MOST, &burst);
 	read_loads(session, request, &turns, &trial);
 	trial.burst = (uint16_t)burst;

@@ -146,7 +146,8 @@ create(const struct engine *engine, const struct trial_request *trial,
 	turns->result.most_streams = streams;
 	turns->result.devices_told = true;
 	turns->result.with_latency = request->latency;
-	turns->result.with_rings = request->rings;
+	for (i = 0; i < request->sides; i++)
+		turns->result.with_rings |= request->side[i].rings;
 	for (i = 0; i < engine->traffic.streams; i++)
 		turns->result.flat_out |= trial->frames[i] != 0 && trial->rate_mfps[i] == 0;
 	return turns;

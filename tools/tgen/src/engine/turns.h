@@ -26,6 +26,7 @@ struct turns_request {
 		uint32_t in_flight; /* of each stream at most; 0: no bound */
 		uint8_t processes; /* held still while it is not its turn; there may be none */
 		int32_t process[TURNS_MAX_PROCESSES];
+		bool rings; /* fill them while it is held, and measure how fast it empties them */
 	} side[TURNS_MAX_SIDES];
 	uint16_t turns;
 	uint8_t order[TURNS_MAX]; /* whose turn it is */
@@ -34,8 +35,6 @@ struct turns_request {
 	uint64_t silent_ns; /* nothing has come for so long: the side has forwarded what it had */
 	uint64_t gap_ns; /* a gap of the worker that is no longer is its own work */
 	bool latency;
-	/* Of a side that is held: fill its rings meanwhile, and measure how fast it empties them. */
-	bool rings;
 };
 
 /* All times in TSC cycles. */
@@ -53,7 +52,8 @@ struct turn {
 	uint64_t behind; /* half a ring or more waited to be received; of all ports */
 	uint64_t silence; /* nothing arrived for more than 500 us on end, the gaps left out */
 	uint64_t fillings; /* of rings that were emptied then; 0: frames were sent all the time */
-	uint64_t fillings_behind; /* of these, those in which the worker was behind throughout */
+	uint64_t fillings_behind; /* of these, those in which the worker was behind for most of the time, */
+	uint64_t fillings_short; /* and those of which too little came back, or was there, to say anything */
 	uint64_t latencies, latency; /* how many, and their sum, */
 	uint64_t median, p99; /* and what half and 99 of 100 of them do not exceed */
 	/* Of the whole turn: */

@@ -344,7 +344,7 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 	begin_streams(side, stream);
 	worker->first_sender = 0;
 	turn->began_tsc = rte_rdtsc();
-	if (turns->request.rings && turns->request.side[turn->side].processes > 0)
+	if (turns->request.side[turn->side].rings)
 		whole = turns_rings(worker, turns, side, turn);
 	else
 		whole = take_stream(worker, turns, side, turn);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ PERHAPS = {
     "missed_frames": "missed",
     "fillings": "fillings",
     "fillings_behind": "fillings_behind",
+    "fillings_short": "fillings_short",
 }
 """Those which are not always there."""
 
@@ -95,6 +96,8 @@ class StreamSide:
     """Held still while others have their turn; none where it is enough to send nothing."""
     in_flight: int = 0
     """Most frames of a stream on their way; 0 for no bound."""
+    rings: bool = False
+    """Whether its rings are filled while it is held, and it is measured how it empties them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,6 @@ class StreamTurns:
     gap_ns: int = GAP_NS
     """What this tgen itself needs from one look at its ports to the next; more is a gap."""
     latency: bool = False
-    rings: bool = False
 
 
 def take_turns(tgen: Tgen, request: StreamTurns, burst: int = 32) -> tuple[Turns, dict[str, Any]]:
@@ -138,6 +140,7 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
                 "streams": list(side.streams),
                 "processes": list(side.processes),
                 "in_flight": side.in_flight,
+                "rings": side.rings,
             }
             for side in request.sides
         ],
@@ -147,7 +150,6 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
         "silent_ns": request.silent_ns,
         "gap_ns": request.gap_ns,
         "latency": request.latency,
-        "rings": request.rings,
         "burst": burst,
     }
     if request.loads_fps:
@@ -227,6 +229,7 @@ class TgenTurnsSession:
     spec: TgenSpec
     case: CaseSpec
     sides: tuple[StreamSide, ...]
+    """Of whom rings can be filled, says so."""
     shares: tuple[float, ...]
     """What each stream is offered of the load."""
     ring_frames: int | None = None
@@ -247,7 +250,7 @@ class TgenTurnsSession:
             self.tgen.ask("learn")
             sleep(policy.settle.ns / NANOSECONDS)
         asked = StreamTurns(
-            self.sides,
+            tuple(replace(side, rings=request.rings and side.rings) for side in self.sides),
             request.order,
             tuple(max(1, round(request.load_fps * share)) for share in self.shares),
             request.turn_ns,
@@ -255,7 +258,6 @@ class TgenTurnsSession:
             request.silent_ns,
             gap_ns=gap_ns(request, self.ring_frames, of_the_kernel=self.of_the_kernel),
             latency=request.latency,
-            rings=request.rings,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
         self.tsc.hear(result)
@@ -379,6 +381,8 @@ def _configured(
         ways += traffic_directions(case, directions, tgen.port_numbers(own))
         bound = most_in_flight(side.endpoints) if spec.in_flight is None else spec.in_flight
         own_streams = tuple(range(first, len(ways)))
-        found.append(StreamSide(own_streams, side.processes, bound))
+        held = bool(side.processes) and not bound
+        rings = held and {one.kind for one in side.endpoints} <= set(ONE_RING)
+        found.append(StreamSide(own_streams, side.processes, bound, rings))
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)
