@@ -127,14 +127,14 @@ class TestTimeThatCounts:
         one = self.changed(gaps_ns=round(share * turn.measured_ns))
         assert bool(clean_passes(one)) is kept
 
-    @pytest.mark.parametrize(("short", "kept"), [(1, True), (2, False)])
+    @pytest.mark.parametrize(("short", "kept"), [(2, True), (3, False)])
     def test_turns_in_which_too_little_came_back_several_times_say_nothing(
         self, short: int, kept: bool
     ) -> None:
         one = self.changed(fillings=20, fillings_short=short)
         assert bool(clean_passes(one)) is kept
 
-    @pytest.mark.parametrize(("behind", "ends"), [(1, True), (2, False)])
+    @pytest.mark.parametrize(("behind", "ends"), [(2, True), (3, False)])
     def test_several_times_behind_leave_no_end_above(self, behind: int, ends: bool) -> None:
         one = self.changed(fillings=20, fillings_behind=behind)
         found = compared([one], "B", terms=FULL)

@@ -28,7 +28,7 @@ away."""
 PREFIXES = {"rate": "", "latency": "latency_", "p99": "p99_", "loss": "delivery_"}
 """How names of figures begin, by what is held against each other."""
 THROUGH = 0.98
-SOME = 0.05
+SOME, SOME_FILLED = 0.05, 0.1
 LEVEL = 0.05
 EXACT = 60
 DEAD_FOR, SEEN_AT_ALL = 3, 32
@@ -216,9 +216,9 @@ def _halves(one: Round) -> list[dict[str, Half]]:
 
 
 def _short(one: Round, n: int) -> bool:
-    """Whether too little came back of what rings held, in more than a twentieth of all times."""
+    """Whether too little came back of what rings held, in more than a tenth of all times."""
     filled, short = one.turns.fillings, one.turns.fillings_short
-    return bool(filled and short and short[n] > SOME * filled[n])
+    return bool(filled and short and short[n] > SOME_FILLED * filled[n])
 
 
 def _away(one: Round, n: int) -> bool:
@@ -242,12 +242,12 @@ def _half(one: Round, n: int) -> Half:
     if filled:
         return Half(
             max(told.received_frames[n], 0.5) * 10**9 / told.measured_ns[n] / one.directions,
-            behind / filled > SOME,
+            behind / filled > SOME_FILLED,
             told.turn_sent_frames[n],
             told.turn_received_frames[n],
             told.sent_frames[n],
             0,
-            waited=behind / filled > SOME,
+            waited=behind / filled > SOME_FILLED,
         )
     frames, gaps_ns = told.received_frames[n], told.gaps_ns[n]
     refused = told.refused_frames[n] if told.refused_frames is not None else 0

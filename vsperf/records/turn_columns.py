@@ -18,7 +18,9 @@ from vsperf.records.base import Record
 Column = tuple[int, ...]
 """One number for each turn, in their order."""
 SEVERAL = 20
-"""One part in so many, of the turns of a side or of what is done in one, are several."""
+"""One part in so many of the turns of a side are several."""
+SEVERAL_FILLINGS = 10
+"""One part in so many of the times that rings were emptied in a turn are."""
 Parts = tuple[tuple[int, ...], ...]
 """Several numbers for each turn, in their order: one of each direction, or of each slot."""
 
@@ -64,12 +66,12 @@ class Turn:
     @property
     def was_behind(self) -> bool:
         """Whether a switch emptied rings faster than the generator could receive, several times."""
-        return (self.fillings_behind or 0) * SEVERAL > (self.fillings or 0)
+        return (self.fillings_behind or 0) * SEVERAL_FILLINGS > (self.fillings or 0)
 
     @property
     def was_short(self) -> bool:
         """Whether several times too little of what rings held came back to say anything."""
-        return (self.fillings_short or 0) * SEVERAL > (self.fillings or 0)
+        return (self.fillings_short or 0) * SEVERAL_FILLINGS > (self.fillings or 0)
 
 
 OPTIONAL = (

@@ -23,7 +23,8 @@
 /* Parts of what a stream has that are left out: a side is not yet, or no longer, as busy as it is in between. */
 #define FIRST_PART 4
 #define LAST_PART 16
-#define SEVERAL 20 /* one in so many */
+#define LEAST_PART 3 /* of all, between two moments: fewer are those of one at which it was slow */
+#define SEVERAL 10 /* one in so many */
 
 struct moment {
 	uint64_t tsc, distinct, gaps;
@@ -33,7 +34,7 @@ struct moment {
 struct emptied {
 	uint64_t begin;
 	uint64_t all, has[TGEN_MAX_STREAMS]; /* frames that it has got by then, of each stream */
-	struct moment last; /* look that found frames */
+	struct moment before, last; /* looks: one behind which the first frame came; one that found frames */
 	struct moment from, to; /* nothing waited; the ends are left out; 0: there were none */
 };
 
@@ -174,6 +175,8 @@ empty(struct worker *worker, const struct turns *turns, const struct turns_side 
 		};
 		if (round.ours)
 			emptied->last = now;
+		else if (emptied->last.tsc == 0)
+			emptied->before = now;
 		/* A look that found as much as it can take may have taken all: the next one tells. */
 		if (round.ours || found)
 			note_look(emptied, side, now);
@@ -201,22 +204,23 @@ add(struct sum *sum, unsigned int slot, struct moment from, struct moment to)
 
 /*
  * Where this worker was behind for most of the time, it knows how fast the side is at least: it had forwarded
- * all of that by the end, and began no sooner.
+ * all of that by the end, and none before the last look that found nothing yet.
  */
 static void
-note_emptied(const struct turns_side *side, const struct emptied *emptied, unsigned int slot,
+note_emptied(const struct turns_side *side, struct emptied *emptied, unsigned int slot,
 	struct sum *exact, struct sum *behind, struct turn *turn)
 {
-	const struct moment begin = { .tsc = emptied->begin };
+	struct moment from = emptied->from, to = emptied->to;
 
 	if (!has_begun(side, emptied)) {
 		turn->fillings_short++;
-	} else if (emptied->to.tsc != 0 &&
-			(emptied->to.distinct - emptied->from.distinct) * 2 >= emptied->all) {
-		add(exact, slot, emptied->from, emptied->to);
+	} else if (to.tsc != 0 && (to.distinct - from.distinct) * LEAST_PART >= emptied->all) {
+		add(exact, slot, from, to);
 	} else {
+		if (emptied->before.tsc == 0)
+			emptied->before.tsc = emptied->begin;
 		turn->fillings_behind++;
-		add(behind, slot, emptied->from.tsc != 0 ? emptied->from : begin, emptied->last);
+		add(behind, slot, emptied->before, emptied->last);
 	}
 }
 
