@@ -10,6 +10,7 @@ import json
 import os
 import select
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -21,9 +22,10 @@ from typing import Any
 
 import psutil
 import pytest
-from loopbacks import OPTIONS, PATIENCE_S, reference_dut
+from loopbacks import OPTIONS, PATIENCE_S, Loopback, reference_dut
 from preloads import preload
 
+from vsperf.config.traffic import Directions
 from vsperf.drivers.generators.tgen.byhand import Stream, at_hand, directions_between
 from vsperf.drivers.generators.tgen.cap import loop
 from vsperf.drivers.generators.tgen.client import TgenError
@@ -226,28 +228,69 @@ def test_sides_without_processes_take_turns_as_well(idle: list[subprocess.Popen[
     assert_accounted_for(found)
 
 
+def filled_turns(switches: Sequence[Loopback], ways: Directions = "both") -> Turns:
+    """Have two switches empty their rings in turns."""
+    devices = [
+        f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
+        for number, switch in enumerate(switches)
+        for port, path in enumerate(switch.sockets)
+    ]
+    streams = [Stream(64).on(way) for way in directions_between(4, ways)]
+    each = len(streams) // 2
+    with at_hand(devices, OPTIONS) as tgen:
+        tgen.ports()
+        tgen.ask("configure", streams=streams)
+        sides = tuple(
+            StreamSide(tuple(range(n * each, (n + 1) * each)), (one.process.pid,), rings=True)
+            for n, one in enumerate(switches)
+        )
+        found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2))
+        assert nobody_is_held([one.process for one in switches])
+    assert found.end == "complete"
+    return found
+
+
+def rate_of(found: Turns, side: int) -> float:
+    """Return what a side forwards in the middle of its turns."""
+    turns = [turn for turn in found.turns if turn.side == side and turn.measured_ns]
+    return statistics.median(turn.received_frames / turn.measured_ns for turn in turns)
+
+
+@pytest.mark.everyday
+@pytest.mark.needs("tgen-dut")
+def test_what_a_switch_loses_of_what_rings_hold_is_not_waited_for(tmp_path: Path) -> None:
+    """Its numbers say that it is lost, so the time that frames took which came is that of all."""
+    rules = ["drop=0", "drop=2"]
+    with reference_dut(tmp_path, rules, period=4) as lossy, reference_dut(tmp_path) as other:
+        found = filled_turns((lossy, other))
+    lost, whole = found.sides
+    assert whole.sent_frames == whole.received_frames
+    assert lost.sent_frames // 2 - 2 <= lost.received_frames <= lost.sent_frames // 2 + 2
+    turns = [turn for turn in found.turns if turn.side == 0 and not turn.gaps_ns]
+    assert all(turn.fillings for turn in turns)
+    for turn in turns:  # but for one that the machine kept from running
+        assert turn.fillings_short is not None
+        assert turn.fillings_short <= 1 or turn.turn_received_frames < 2048
+
+
+@pytest.mark.everyday
+@pytest.mark.needs("tgen-dut")
+def test_rings_are_filled_in_the_one_direction_that_there_is(tmp_path: Path) -> None:
+    with reference_dut(tmp_path) as first, reference_dut(tmp_path) as second:
+        found = filled_turns((first, second), "forward")
+    assert_accounted_for(found)
+    for turn in found.turns:
+        assert turn.fillings
+        assert turn.received_frames > 0
+
+
 @pytest.mark.everyday
 @pytest.mark.needs("tgen-dut")
 def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path: Path) -> None:
     """The slow one needs longer for a frame than tgen does to receive it, and so is seen itself."""
     with reference_dut(tmp_path, work=2000) as slow, reference_dut(tmp_path) as other:
-        devices = [
-            f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
-            for number, switch in enumerate((slow, other))
-            for port, path in enumerate(switch.sockets)
-        ]
-        with at_hand(devices, OPTIONS) as tgen:
-            tgen.ports()
-            tgen.ask(
-                "configure", streams=[Stream(64).on(way) for way in directions_between(4, "both")]
-            )
-            sides = (
-                StreamSide((0, 1), (slow.process.pid,), rings=True),
-                StreamSide((2, 3), (other.process.pid,), rings=True),
-            )
-            found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2))
-            assert nobody_is_held([slow.process, other.process])
-    assert found.end == "complete"
+        found = filled_turns((slow, other))
+    assert rate_of(found, 0) < rate_of(found, 1)
     assert_accounted_for(found)
     for turn in found.turns:
         assert turn.fillings
