@@ -465,9 +465,12 @@ def answered_of_record(**changes: Any) -> dict[str, Any]:
 def test_a_request_says_whose_turn_it_is_and_who_is_held_still() -> None:
     message = turns_message(ASKED, burst=8)
     assert message["sides"] == [
-        {"streams": [0, 1], "processes": [70], "in_flight": 0},
-        {"streams": [2, 3], "processes": [], "in_flight": 64},
+        {"streams": [0, 1], "processes": [70], "in_flight": 0, "rings": False},
+        {"streams": [2, 3], "processes": [], "in_flight": 64, "rings": False},
     ]
+    filled = tuple(replace(side, rings=bool(side.processes)) for side in SIDES)
+    asked = turns_message(replace(ASKED, sides=filled), burst=8)
+    assert [side["rings"] for side in asked["sides"]] == [True, False]
     assert message["order"] == [0, 1, 1, 0]
     assert message["rate_fps"] == [1000, 1000, 0, 2000]
     assert (message["latency"], message["burst"], message["gap_ns"]) == (True, 8, 10_000)
@@ -498,10 +501,13 @@ def test_each_turn_keeps_its_numbers() -> None:
 def test_what_was_due_and_latencies_are_there_where_tgen_knows_them() -> None:
     answer = answered_of_record()
     more = {"intended": [11, 12], "refused": [0, 1], "latencies": [2, 0], "latency_sum_ns": [9, 0]}
-    answer["turns"] |= more | {"missed": [0, 3]}
+    rings = {"fillings": [20, 0], "fillings_behind": [3, 0], "fillings_short": [2, 0]}
+    answer["turns"] |= more | rings | {"missed": [0, 3]}
     answer["turns"] |= {"latency_p50_ns": [4, None], "latency_p99_ns": [5, None]}
     (first, second) = turns_of(answer).turns
     assert (first.latency_p50_ns, first.latency_p99_ns) == (4, 5)
+    assert (first.fillings, second.fillings) == (20, 0)
+    assert (first.was_behind, first.was_short, second.was_behind) == (True, False, False)
     assert second.latency_p50_ns is second.latency_p99_ns is None
     assert second.missed_frames == 3
     assert (first.intended_frames, second.refused_frames) == (11, 1)
