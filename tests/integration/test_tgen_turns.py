@@ -140,6 +140,30 @@ def assert_accounted_for(found: Turns) -> None:
             assert turn.missed_frames in {0, None}
 
 
+@contextmanager
+def joined(
+    switches: Sequence[Loopback], ways: Directions = "both"
+) -> Iterator[tuple[Tgen, tuple[StreamSide, ...]]]:
+    """A tgen with ports to two switches and traffic for them, and the sides that they are."""
+    devices = [
+        f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
+        for number, switch in enumerate(switches)
+        for port, path in enumerate(switch.sockets)
+    ]
+    streams = [Stream(64).on(way) for way in directions_between(4, ways)]
+    each = len(streams) // 2
+    with at_hand(devices, OPTIONS) as tgen:
+        tgen.ports()
+        tgen.ask("configure", streams=streams)
+        yield (
+            tgen,
+            tuple(
+                StreamSide(tuple(range(number * each, (number + 1) * each)), (one.process.pid,))
+                for number, one in enumerate(switches)
+            ),
+        )
+
+
 @pytest.mark.everyday
 @pytest.mark.needs("tgen-dut")
 def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
@@ -147,20 +171,7 @@ def test_every_frame_is_accounted_for_and_each_switch_has_those_of_its_turns(
 ) -> None:
     with reference_dut(tmp_path) as first, reference_dut(tmp_path) as second:
         switches = (first, second)
-        devices = [
-            f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
-            for number, switch in enumerate(switches)
-            for port, path in enumerate(switch.sockets)
-        ]
-        with at_hand(devices, OPTIONS) as tgen:
-            tgen.ports()
-            tgen.ask(
-                "configure", streams=[Stream(64).on(way) for way in directions_between(4, "both")]
-            )
-            sides = (
-                StreamSide((0, 1), (first.process.pid,)),
-                StreamSide((2, 3), (second.process.pid,)),
-            )
+        with joined(switches) as (tgen, sides):
             request = StreamTurns(sides, ABBA, (LOAD_FPS,) * 4, silent_ns=1_000_000)
             found, _ = take_turns(tgen, request)
             assert nobody_is_held([switch.process for switch in switches])
@@ -230,21 +241,9 @@ def test_sides_without_processes_take_turns_as_well(idle: list[subprocess.Popen[
 
 def filled_turns(switches: Sequence[Loopback], ways: Directions = "both") -> Turns:
     """Have two switches empty their rings in turns."""
-    devices = [
-        f"net_virtio_user{2 * number + port},path={path},queue_size=1024"
-        for number, switch in enumerate(switches)
-        for port, path in enumerate(switch.sockets)
-    ]
-    streams = [Stream(64).on(way) for way in directions_between(4, ways)]
-    each = len(streams) // 2
-    with at_hand(devices, OPTIONS) as tgen:
-        tgen.ports()
-        tgen.ask("configure", streams=streams)
-        sides = tuple(
-            StreamSide(tuple(range(n * each, (n + 1) * each)), (one.process.pid,), rings=True)
-            for n, one in enumerate(switches)
-        )
-        found, _ = take_turns(tgen, StreamTurns(sides, ABBA * 2))
+    with joined(switches, ways) as (tgen, sides):
+        filled = tuple(replace(side, rings=True) for side in sides)
+        found, _ = take_turns(tgen, StreamTurns(filled, ABBA * 2))
         assert nobody_is_held([one.process for one in switches])
     assert found.end == "complete"
     return found

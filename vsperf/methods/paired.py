@@ -299,9 +299,8 @@ class PairedTurns(Method):
         warm = -(-warm_up_ns // (sides * (turn_ns + guard_ns)))
         before = balanced(sides, warm)
         order = before[len(before) - warm * sides :] + balanced(sides, self.pairs)
-        latency = self.load is not None
-        asked = TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency)
-        return replace(asked, rings=self.full_rings)
+        latency, rings = self.load is not None, self.full_rings
+        return TurnsAsked(role, load_fps, order, turn_ns, guard_ns, anew, warm, latency, rings)
 
     def run(self, bench: Bench) -> SearchResult:
         assert isinstance(bench, TurnsBench)  # whoever deploys for a method that compares
