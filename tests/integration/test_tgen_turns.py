@@ -38,6 +38,7 @@ from vsperf.drivers.generators.tgen.turns_session import (
     turns_message,
     turns_of,
 )
+from vsperf.records.turn_columns import Turn
 from vsperf.records.turns import Turns
 
 pytestmark = [pytest.mark.machine, pytest.mark.needs("tgen")]
@@ -249,9 +250,15 @@ def filled_turns(switches: Sequence[Loopback], ways: Directions = "both") -> Tur
     return found
 
 
+def of_side(found: Turns, side: int) -> list[Turn]:
+    turns = [turn for turn in found.turns if turn.side == side]
+    assert all(turn.fillings for turn in turns)
+    return turns
+
+
 def rate_of(found: Turns, side: int) -> float:
     """Return what a side forwards in the middle of its turns."""
-    turns = [turn for turn in found.turns if turn.side == side and turn.measured_ns]
+    turns = [turn for turn in of_side(found, side) if turn.measured_ns]
     return statistics.median(turn.received_frames / turn.measured_ns for turn in turns)
 
 
@@ -265,11 +272,8 @@ def test_what_a_switch_loses_of_what_rings_hold_is_not_waited_for(tmp_path: Path
     lost, whole = found.sides
     assert whole.sent_frames == whole.received_frames
     assert lost.sent_frames // 2 - 2 <= lost.received_frames <= lost.sent_frames // 2 + 2
-    turns = [turn for turn in found.turns if turn.side == 0 and not turn.gaps_ns]
-    assert all(turn.fillings for turn in turns)
-    for turn in turns:  # but for one that the machine kept from running
-        assert turn.fillings_short is not None
-        assert turn.fillings_short <= 1 or turn.turn_received_frames < 2048
+    # A turn in which the machine kept one from running is short as well: one is enough.
+    assert any(turn.fillings_short == 0 for turn in of_side(found, 0))
 
 
 @pytest.mark.everyday
@@ -278,29 +282,30 @@ def test_rings_are_filled_in_the_one_direction_that_there_is(tmp_path: Path) -> 
     with reference_dut(tmp_path) as first, reference_dut(tmp_path) as second:
         found = filled_turns((first, second), "forward")
     assert_accounted_for(found)
-    for turn in found.turns:
-        assert turn.fillings
-        assert turn.received_frames > 0
+    for side in (0, 1):
+        assert any(turn.received_frames for turn in of_side(found, side))
 
 
 @pytest.mark.everyday
 @pytest.mark.needs("tgen-dut")
 def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path: Path) -> None:
-    """The slow one needs longer for a frame than tgen does to receive it, and so is seen itself."""
+    """The slow one needs longer for a frame than tgen does to receive it, and so is seen itself.
+
+    Where the machine keeps tgen away while one empties its rings, tgen is behind: so one turn that
+    was left alone tells.
+    """
     with reference_dut(tmp_path, work=2000) as slow, reference_dut(tmp_path) as other:
         found = filled_turns((slow, other))
     assert rate_of(found, 0) < rate_of(found, 1)
     assert_accounted_for(found)
+    assert any(turn.fillings_behind == 0 for turn in of_side(found, 0))
     for turn in found.turns:
-        assert turn.fillings
-        assert turn.fillings_behind is not None
-        assert 0 < turn.received_frames < turn.turn_received_frames
-        if turn.side == 0 and not turn.gaps_ns:
-            assert turn.fillings_behind == 0
+        assert turn.received_frames < turn.turn_received_frames
+        assert bool(turn.received_frames) is (turn.measured_ns > 0)
         if not turn.fillings_short:  # else it was kept from being held, or from running
-            assert turn.turn_sent_frames <= 2 * 1024 * (
-                turn.fillings + 12
-            )  # and those of the guard
+            assert turn.received_frames > 0
+            fillings = (turn.fillings or 0) + 12  # and those of the guard
+            assert turn.turn_sent_frames <= 2 * 1024 * fillings
         assert turn.silence_ns == turn.full_ns == 0
 
 
