@@ -229,6 +229,16 @@ def test_stalls_are_left_out_of_it(name: str) -> None:
         assert (told.lower_fps or 0) <= capacity < (told.upper_fps or 0)
 
 
+@pytest.mark.parametrize("moved_s", [15, 18, 21, 24, 27, 30])
+def test_what_was_asked_in_one_regime_is_not_asked_on_in_another(moved_s: int) -> None:
+    """Two trials tell that there is another, whatever is settled or tried again by then."""
+    host = StalledHost(0, 0, near_for=moved_s * NANOSECONDS)
+    _, there, probe = found("mlr", host)
+    far = [one for one in probe.trials if one.round_trips_ns == (FAR_NS, FAR_NS)]
+    assert min(one.load_fps for one in far[:3]) < FAR_FPS < min(one.load_fps for one in far[:2])
+    assert there[Regime.FAR].limit is Limit.DUT
+
+
 @pytest.mark.parametrize("name", SHORT)
 def test_a_load_that_failed_in_one_regime_alone_is_the_machines(name: str) -> None:
     goal, there, _ = found(name, Host(6 * NANOSECONDS, 8 * NANOSECONDS))

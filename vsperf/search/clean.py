@@ -7,6 +7,7 @@ without that time, until it fills what the goal asks for on both sides of a narr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,10 +68,10 @@ class Cleaned(Seen):
         return f"only {share} of the time was clean, by slots of {human_ns(widest_ns)}"
 
 
-def settled(judged: Judged, cleaned: Cleaned, settling: Settling) -> str | None:
+def settled(judged: Judged, hopeless: Callable[[], str | None], settling: Settling) -> str | None:
     """Return None once a question is answered in clean time, too, or why it is not."""
     try:
-        return settling.settle(judged, cleaned.hopeless)
+        return settling.settle(judged, hopeless)
     except BudgetExhausted:
         return TIME_OVER
     except InvalidTrialError as error:

@@ -186,11 +186,15 @@ class Agreement:
                 if self.clean.known:
                     for question in self.questions:
                         judged = self._judged(question, self.clean)
-                        self.stopped[question.goal] = settled(judged, self.clean, settling)
+                        why = settled(judged, self._why_not_now, settling)
+                        self.stopped[question.goal] = why
             if len(self.probe.trials) >= settling.most:
                 return
-            if not self._close() and self._settled():
+            if not self._close() and self.regimes.news() is None and self._settled():
                 return
+
+    def _why_not_now(self) -> str | None:
+        return self.clean.hopeless() or self.regimes.news()
 
     def _settled(self) -> bool:
         """Whether no goal is left to settle: trying one's bound again may move another's."""
@@ -231,6 +235,8 @@ class Agreement:
         for question, seen, load_fps, is_upper in (*upper, *lower):
             if load_fps is None:
                 continue
+            if self.regimes.news() is not None:
+                break  # what speaks against a bound may be the machine's
             tried = Tried(question.goal, seen is self.raw, load_fps, is_upper)
             if tried in self.against:
                 continue
@@ -254,7 +260,9 @@ class Agreement:
         rule, judged, load_fps = question.rule, self._judged(question, seen), tried.load_fps
         bound = Bound.UPPER if tried.is_upper else Bound.LOWER
         most, number = max(_enough(rule), at_a_bound(rule)), 0
-        while number < most and judged.decided.get(load_fps) is bound:
+        while (
+            number < most and judged.decided.get(load_fps) is bound and self.regimes.news() is None
+        ):
             made = [one for one in self.closing.trials if one.load_fps == load_fps]
             trial = (
                 made[number]

@@ -27,12 +27,12 @@ from vsperf.search.clean import not_to_be_had
 from vsperf.search.regimes import STEP_NS
 from vsperf.search.settle import (
     Judged,
+    Leading,
     Seen,
     Settling,
     at_a_bound,
     by_one_trial,
     least_trials,
-    next_load,
 )
 from vsperf.search.verdict import Question, answer, finished
 from vsperf.search.verify import verify_upper
@@ -204,18 +204,18 @@ class Again:
             known = by_one_trial(Judged(question, self.seen)).bounds
             near = replace(question, loads=self._around(question.loads, apart, known))
             asked = Judged(near, self.seen)
-            quick = by_one_trial(asked)
-            while not quick.finished:  # single trials lead there, and time is spent there alone
+            leading = Leading(asked)
+            while not leading.finished:  # single trials lead there, and time is spent there alone
                 if (why := settling.too_many or self._held_back()) is not None:
                     return why
-                bounds, lowest = quick.bounds, near.loads.minimum
+                bounds, lowest = leading.quick.bounds, near.loads.minimum
                 beyond = bounds.lower is None and bounds.upper is not None
-                self.probe(lowest if beyond else next_load(quick), self.duration_ns)
-            if finished(question, quick.bounds):
+                self.probe(lowest if beyond else leading.next_load(), self.duration_ns)
+            if finished(question, leading.quick.bounds):
                 while not asked.finished:
                     if (why := settling.too_many or self._held_back()) is not None:
                         return why
-                    settling.go_on(asked, quick)
+                    settling.go_on(leading)
                 if finished(question, asked.bounds):
                     return None
             apart *= 2

@@ -24,7 +24,7 @@ from vsperf.records.result import GoalResult, Limit, RegimeResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
-from vsperf.search.settle import Judged, Seen, Settling, by_one_trial, least_trials
+from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
 from vsperf.search.verdict import Question, answer
 
 HELD = Fraction(1, 4)
@@ -134,11 +134,11 @@ class ByRegime:
 
     def settle(self) -> None:
         """Make trials until nothing is left to ask, or say why something is."""
-        quick = [by_one_trial(judged) for _, judged in self.asked]
+        leading = [Leading(judged) for _, judged in self.asked]
         try:
             while left := [
-                (seen, judged, by_one)
-                for (seen, judged), by_one in zip(self.asked, quick, strict=True)
+                (seen, leads)
+                for (seen, judged), leads in zip(self.asked, leading, strict=True)
                 if seen.hopeless is None and not judged.finished
             ]:
                 if (why := self.settling.too_many) is not None:
@@ -149,7 +149,7 @@ class ByRegime:
                     break
                 mine = next((one for one in left if one[0].regime is here), None)
                 if mine is not None:
-                    self.settling.go_on(*mine[1:])
+                    self.settling.go_on(mine[1])
                 elif (why := self._why_not_hold(left[0][0])) is None:
                     self.probe.hold(STEP_NS)
                 else:

@@ -115,16 +115,15 @@ class Settling:
     ) -> str | None:
         """Return None once the bounds are final, or why they are not.
 
-        Single trials lead to where the answer is, so that time is spent there alone. Where nothing
-        is seen of them the next one would be at the same load, and so on for ever.
+        Where nothing is seen of trials the next one would be at the same load, and so on for ever.
         """
-        quick, unseen = by_one_trial(asked), 0
+        leading, unseen = Leading(asked), 0
         while not asked.finished:
             if (why := hopeless() or self.too_many) is not None:
                 return why
             if unseen >= UNSEEN:
                 return f"of {unseen} trials in turn nobody knows what of their time counts"
-            self.go_on(asked, quick)
+            self.go_on(leading)
             unseen = 0 if asked.seen.of(self.probe.trials[-1]) is not None else unseen + 1
         return hopeless()
 
@@ -134,9 +133,51 @@ class Settling:
         made = len(self.probe.trials)
         return f"{made} trials did not suffice" if made >= self.most else None
 
-    def go_on(self, asked: Judged, quick: Judged) -> None:
+    def go_on(self, leading: Leading) -> None:
         """Make the next trial for a question."""
-        self.probe(next_load(asked if quick.finished else quick), self.duration_ns)
+        self.probe(leading.next_load(), self.duration_ns)
+
+
+@dataclass
+class Leading:
+    """Single trials lead to where an answer is, so that time is spent there alone.
+
+    They may be of a time that is over: where an end of the interval to which they lead moves when
+    it is tried again, the next load divides what is sure instead.
+    """
+
+    asked: Judged
+    quick: Judged = field(init=False)
+    """The same question, decided by the first full-length trial at a load."""
+    tried: tuple[int, Bound] | None = None
+    """The end that was tried again last, and which one it was."""
+
+    def __post_init__(self) -> None:
+        self.quick = by_one_trial(self.asked)
+
+    @property
+    def finished(self) -> bool:
+        """Whether they lead to an interval that is narrow."""
+        return self.quick.finished
+
+    def next_load(self) -> int:
+        """Return the load to try next."""
+        if self.tried is not None and self.quick.decided[self.tried[0]] is not self.tried[1]:
+            self.tried = None
+            return next_load(self.asked)
+        if not self.finished:
+            return next_load(self.quick)
+        self.tried = self._undecided()
+        return next_load(self.asked) if self.tried is None else self.tried[0]
+
+    def _undecided(self) -> tuple[int, Bound] | None:
+        """Return an end that more trials are to decide: one that suffices, if the other is sure."""
+        known, found = self.asked.bounds, self.quick.bounds
+        ends = [(found.lower, Bound.LOWER), (found.upper, Bound.UPPER)]
+        sure, narrow = (known.lower, known.upper), self.asked.question.narrow
+        if known.lower is not None and found.upper is not None and narrow(known.lower, found.upper):
+            ends.reverse()
+        return next(((load, end) for load, end in ends if load and load not in sure), None)
 
 
 def least_trials(questions: Iterable[Question]) -> int:
