@@ -207,9 +207,9 @@ CAP = 7_862_305
 QUICK = {"initial_duration": "500ms", "final_duration": "1s", "duration_sum": "5s", "width": "1%"}
 NEEDED_TRIALS = (22, 34, 26, 42, 52, 44, 43, 41, 21, 45, 17, 40)
 """Of twelve recorded searches of OVS-DPDK with preset quick, on two CPUs of a shared machine."""
-CLOSING_TRIALS = 19
+CLOSING_TRIALS = 18
 """What the bounds cost that are tried again at the end: a rehearsal with them less one without."""
-CLEAN_TRIALS = 7
+CLEAN_TRIALS = 13
 """What the answer from clean time costs where a third of the time is not: likewise."""
 
 

@@ -10,7 +10,7 @@ from search_models import LOADS, spec_of, switch
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, Probe
-from vsperf.search.settle import Judged, Leading, Seen, Settling, by_one_trial
+from vsperf.search.settle import Judged, Leading, Seen, Settling
 
 CAPACITY = 1_050_000
 SURE = 5
