@@ -37,6 +37,7 @@ from vsperf.records.result import GoalResult, Limit, RegimeResult, SearchResult,
 from vsperf.records.trial import Held, Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe
 from vsperf.search.confirm import Confirmed
+from vsperf.search.regimes import HELD
 
 NDR = {"ndr": {"loss_ratio": "0"}}
 NEAR_FPS, FAR_FPS = 4_000_000, 3_000_000
@@ -276,7 +277,7 @@ def test_no_longer_than_was_announced() -> None:
     _, there, probe = found("mlr", host)
     near = there[Regime.NEAR]
     assert host.waits
-    assert 4 * sum(host.waits) <= probe.budget.spent_ns
+    assert sum(host.waits) <= HELD * probe.budget.spent_ns
     assert (near.lower_fps, near.limit) == (None, None)
     assert "not so again" in near.reason
     assert there[Regime.FAR].limit is Limit.DUT, "it went on there"
@@ -381,8 +382,8 @@ class TestAMachineThatMovesItsCpus:
                     assert there.lower_fps <= capacity / loss + 1
                     assert capacity / loss < there.upper_fps + 1
         assert any(there.limit for one in result.goals for there in one.regimes)
-        held = [one.held for one in measurer.trials if one.held is not None]
-        assert len(told) == len(held) > 0
+        held = [one.held for one in (*measurer.trials, measurer) if one.held is not None]
+        assert len(told) == len(held) > 0, "the last one may be before a trial of a follower"
         spent_ns = sum(one.elapsed_ns for one in measurer.trials)
         assert measurer.budget.spent_ns == spent_ns + sum(one.ns for one in held)
 

@@ -42,6 +42,7 @@ from reread_goals import (
     goals_of,
     in_clean_time,
     looks_for_throughput,
+    on_less,
     share_of,
     silent_too,
     through_at,
@@ -112,10 +113,8 @@ def differs(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> tuple[str, 
 
 
 def _rules(goal: Goal, printed: Printed, trials: Sequence[Seen]) -> list[Goal]:
-    """Return by what an answer may have been found: by less, where the time ended."""
-    flags = () if isinstance(printed, Draw) else printed.flags
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
-    return [goal, goal.leniently(trials)] if ended else [goal]
+    """Return by what an answer may have been found."""
+    return [goal, goal.leniently(trials)] if on_less(printed) else [goal]
 
 
 def _through_differs(goal: Goal, printed: GoalResult, trials: Sequence[Trial]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from reread_trials import SECOND, believed, intact, kept_ns, through
 from vsperf.quantities.units import Duration
 from vsperf.quantities.units import Ratio as Share
 from vsperf.records.flags import Flag
+from vsperf.records.result import Draw, GoalResult, Limit, PartialResult
 from vsperf.records.trial import Trial
 
 SLOT_NEIGHBOUR = 1
@@ -28,6 +29,27 @@ KEPT = Fraction(11, 10)
 """A silence counts as that of threads that were kept from running where it is no longer."""
 THROUGHPUT = "throughput"
 """The goal of methods that refer to one."""
+
+
+EACH_ITS_OWN = "each regime has an answer of its own"
+"""Why more was not asked of all trials together."""
+
+
+def on_less(printed: GoalResult | PartialResult | Draw) -> bool:
+    """Whether an answer may rest on less than was asked for: the time ended, or regimes answer."""
+    flags = () if isinstance(printed, Draw) else printed.flags
+    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
+    return ended or of_regimes(printed)
+
+
+def of_regimes(printed: GoalResult | PartialResult | Draw) -> bool:
+    """Whether it was left to the regimes, of which one at least has an answer."""
+    return (
+        isinstance(printed, GoalResult)
+        and printed.limit is Limit.HOST
+        and EACH_ITS_OWN in printed.reason
+        and any(one.limit is not None for one in printed.regimes)
+    )
 
 
 class Is(enum.Enum):
@@ -88,7 +110,7 @@ class Weighed:
         return Is.LOWER if (whole - good) / whole <= self.exceed else Is.OPEN
 
     def leniently(self, trials: Sequence[Seen]) -> Weighed:
-        """Return the goal that any time decides, which is all there is where the time ended."""
+        """Return the goal that any time decides, which is all there is where no more was asked."""
         shortest = min((one.asked_ns for one in trials), default=self.final_ns)
         return Weighed(self.allowed, self.exceed, min(self.final_ns, shortest), 1)
 

@@ -26,6 +26,8 @@ from reread_goals import (
     in_clean_time,
     left_out,
     looks_for_throughput,
+    of_regimes,
+    on_less,
     share_of,
     silent_too,
 )
@@ -111,8 +113,8 @@ def goals_of_case(
         printed = next((one for one in result.goals if one.goal == name), None)
         if printed is None or worst(printed.flags) is Severity.INVALID:
             continue  # what is not used is said to be invalid, and nothing else
-        ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in printed.flags
-        rules = [goal, *([goal.leniently([as_it_is(one) for one in known])] if ended else [])]
+        less = [goal.leniently([as_it_is(one) for one in known])] if on_less(printed) else []
+        rules = [goal, *less]
         told = [
             tuple(Read(rule, goal, printed, some, around, result).against())
             for some in (known, searched)
@@ -155,6 +157,8 @@ class Read:
         found: set[Limit] = set()
         if not self.result.complete or Flag.OUT_OF_BUDGET in printed.flags:
             found.add(Limit.UNKNOWN if self._spoiled(upper) else Limit.BUDGET)
+        if of_regimes(printed):
+            found.add(Limit.HOST)
         if upper is None:
             open_still = lower is None or any(one.load_fps > lower for one in self.trials)
             found |= {Limit.UNKNOWN} if open_still else open_ended(lower or 0, self.around)

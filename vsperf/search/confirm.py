@@ -18,7 +18,7 @@ second. Whether a load passes after a rest is what somebody asks who does not be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vsperf.errors import InvalidTrialError
 from vsperf.quantities.units import NANOSECONDS
@@ -31,7 +31,7 @@ from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
 from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
 from vsperf.search.regimes import Regimes, told_by_regime
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
-from vsperf.search.verdict import Question, answer, finished
+from vsperf.search.verdict import EACH_ITS_OWN, Question, answer, finished
 from vsperf.search.verify import verify_upper
 
 REST_NS = NANOSECONDS
@@ -177,6 +177,8 @@ class Agreement:
         while True:
             if self.regimes.known:
                 settling = self.regimes.ask(settling)
+            if self.regimes.told:  # trials of two regimes say nothing together that is a switch's
+                return
             with self.probe.budget.holding_back(reserved_ns):
                 for question in self.questions:
                     settling.settle(self._judged(question, self.raw), self.regimes.news)
@@ -323,6 +325,7 @@ class Agreement:
         """Return the question with what its search came to."""
         if seen is not self.raw:
             return question
+        question = replace(question, by_regime=self.regimes.told)
         upper = self._bounds(question, seen).upper
         stood, unverified = (
             (None, False)
@@ -358,6 +361,8 @@ class Agreement:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):
             return why
         ended = not_to_be_had(self.spoiled) if self.spoiled else TIME_OVER
+        if self.regimes.told:
+            return EACH_ITS_OWN
         return self.stopped.get(question.goal) or ended
 
     def _doubt(

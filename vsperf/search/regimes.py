@@ -27,7 +27,7 @@ from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
 from vsperf.search.verdict import Question, answer
 
-HELD = Fraction(1, 4)
+HELD = Fraction(1, 3)
 """Of its time a search may hold trials back."""
 STEP_NS = NANOSECONDS // 4
 """Of a wait, until it is looked again where the CPUs are."""
@@ -227,6 +227,16 @@ class Regimes:
             turns.settle()
         self.unanswered = turns.unanswered
         return settling
+
+    @property
+    def told(self) -> bool:
+        """Whether each goal is answered in one of them at least."""
+        answered = {
+            judged.question.goal
+            for seen, judged in self.asked
+            if self._why_not(seen, judged) is None and judged.finished
+        }
+        return self.known and all(one.goal in answered for one in self.questions)
 
     def settled(self, goal: str) -> bool:
         """Whether a goal is answered in each regime, or it is known why it is not."""

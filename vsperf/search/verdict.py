@@ -41,6 +41,7 @@ LESS = Fraction(1, 1000)
 """From this share on a trial forwarded less than what had passed: more than counting is off by."""
 FEW_TRIALS = 2
 """From so many trials of each length on their difference is no accident."""
+EACH_ITS_OWN = "the machine moved its CPUs, and each regime has an answer of its own"
 NOBODYS = "whose loss it was nobody can tell"
 ALIKE_LOADS = 3
 """On so many loads a loss must be the same to be called constant, the highest being at least"""
@@ -151,6 +152,9 @@ class Question:
     """Whether the time ended before the upper bound could be tried again."""
     complete: bool = True
     """False when the time ended during the search, whether or not this goal was reached."""
+    by_regime: bool = False
+    """Whether it was not asked on, since its trials are of regimes that have answers of their own.
+    """
     provisional: bool = False
     """Whether the bounds rest on less time than the goal asks for."""
 
@@ -208,7 +212,8 @@ Groups = dict[int, list[Trial]]
 
 def _undecided(question: Question, bounds: Bounds) -> bool:
     open_ended = bounds.lower is None or bounds.upper is None
-    return not question.complete and open_ended and not finished(question, bounds)
+    left = question.by_regime or not question.complete
+    return left and open_ended and not finished(question, bounds)
 
 
 def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -> tuple[Limit, str]:
@@ -219,6 +224,8 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
         # Time that was short and not clean either bounds nothing, whoever was late or lost in it.
         unclean = None if upper is None else _mostly_unclean(rule, groups, upper)
         return (Limit.UNKNOWN, f"{unclean}; {early}") if unclean else (Limit.BUDGET, early)
+    if question.by_regime and not _reached(question, bounds):
+        return Limit.HOST, f"{EACH_ITS_OWN}; together, {known_of(question, groups, bounds)}"
     if upper is None:
         return _unbounded(question, groups, bounds)
     if short:
@@ -229,10 +236,14 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
     return _lossy(question, groups, bounds, upper)
 
 
+def _reached(question: Question, bounds: Bounds) -> bool:
+    """Whether the interval is what the goal asks for."""
+    return finished(question, bounds) and not question.provisional
+
+
 def _out_of_time(question: Question, bounds: Bounds) -> bool:
-    """Whether the time ended before the interval was what the goal asks for."""
-    reached = finished(question, bounds) and not question.provisional
-    return not reached and not question.complete
+    """Whether the time ended before that."""
+    return not _reached(question, bounds) and not question.complete
 
 
 def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
