@@ -31,10 +31,6 @@ THROUGHPUT = "throughput"
 """The goal of methods that refer to one."""
 
 
-EACH_ITS_OWN = "each regime has an answer of its own"
-"""Why more was not asked of all trials together."""
-
-
 def on_less(printed: GoalResult | PartialResult | Draw) -> bool:
     """Whether an answer may rest on less than was asked for: the time ended, or regimes answer."""
     flags = () if isinstance(printed, Draw) else printed.flags
@@ -46,8 +42,7 @@ def of_regimes(printed: GoalResult | PartialResult | Draw) -> bool:
     """Whether it was left to the regimes, of which one at least has an answer."""
     return (
         isinstance(printed, GoalResult)
-        and printed.limit is Limit.HOST
-        and EACH_ITS_OWN in printed.reason
+        and Flag.LEFT_TO_REGIMES in printed.flags
         and any(one.limit is not None for one in printed.regimes)
     )
 

@@ -318,7 +318,7 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
             return Check(criterion=criterion, met=None, found=untold + _by_regime(goal))
         return Check(criterion=criterion, met=False, found=found)
-    if (goal.lower_fps or 0) >= least and not goal.cut_short:
+    if (goal.lower_fps or 0) >= least and not goal.on_less:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
         why = "the time ended too early" if goal.cut_short else "the interval is too wide"

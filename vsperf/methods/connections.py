@@ -23,7 +23,7 @@ from vsperf.records.histogram import merged_percentiles_ns
 from vsperf.records.result import GoalResult, Limit, PartialResult, RegimeResult, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
-from vsperf.search.verdict import not_the_switchs
+from vsperf.search.verdict import BY_REGIME, not_the_switchs
 
 SATURATED_PPM = 950_000
 """From this share of its time on, a generator that has something to do may be what is too slow."""
@@ -90,10 +90,7 @@ def _failures(lossy: Sequence[ConnectionTrial], load: str) -> str:
 def _doubted(goal: GoalResult, said: Callable[[int], str]) -> str:
     """Say why failures at an upper bound are not the switch's, where a search has found that."""
     if goal.limit is Limit.HOST:
-        for one in goal.regimes:
-            if one.lower_fps is not None and one.lower_fps >= (goal.upper_fps or 0):
-                return f"; while {apart(one)}, {said(one.lower_fps)} held"
-        return "; in clean time none of these trials would have failed"
+        return f"; {_by_the_host(goal, said)}"
     if goal.limit is not Limit.UNKNOWN:
         return ""
     if Flag.UPPER_NOT_REPRODUCED in goal.flags:
@@ -101,6 +98,15 @@ def _doubted(goal: GoalResult, said: Callable[[int], str]) -> str:
     if Flag.CONSTANT_LOSS in goal.flags:
         return "; about as many fail at any load"
     return "; whose failures these are nobody can tell"
+
+
+def _by_the_host(goal: GoalResult, said: Callable[[int], str]) -> str:
+    for one in goal.regimes:
+        if one.lower_fps is not None and one.lower_fps >= (goal.upper_fps or 0):
+            return f"while {apart(one)}, {said(one.lower_fps)} held"
+    if Flag.LEFT_TO_REGIMES in goal.flags:
+        return BY_REGIME
+    return "in clean time none of these trials would have failed"
 
 
 def _not_begun(

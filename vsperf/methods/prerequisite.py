@@ -185,7 +185,7 @@ class WithThroughput(WithinRange):
         width = self.throughput_width.value
         goals = {GOAL: MlrGoal(self.rule, self.throughput_duration.ns, width)}
         search = MultipleLossRatio(goals, loads, self.repeats_upper)
-        confirmed = Confirmed(search, search.questions, search.duration_ns)
+        confirmed = Confirmed(search, search.questions, search.duration_ns, by_regime=False)
         return confirmed.run(probe).goals[0]
 
 

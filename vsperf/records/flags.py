@@ -472,6 +472,13 @@ class Flag(enum.StrEnum):
         "generator could offer no more, or receive full rings no faster. It may be faster than it "
         "seems.",
     )
+    LEFT_TO_REGIMES = (
+        "left-to-regimes",
+        Severity.NOTE,
+        "The machine moved its CPUs, and what a goal came to in a regime is its answer. More was "
+        "not asked of all trials together, so their interval may be wider than the goal asks for, "
+        "and rest on less.",
+    )
     AS_NO_LOSS = (
         "asked-as-no-loss",
         Severity.SUSPECT,

@@ -24,14 +24,22 @@ from vsperf.errors import InvalidTrialError
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.flags import Flag
 from vsperf.records.regime import boundary_of
-from vsperf.records.result import CleanResult, GoalResult, Limit, PartialResult, SearchResult
+from vsperf.records.result import (
+    CleanResult,
+    GoalResult,
+    Limit,
+    PartialResult,
+    RegimeResult,
+    SearchResult,
+    View,
+)
 from vsperf.records.trial import Trial
 from vsperf.search.base import Budget, BudgetExhausted, Probe, Search
 from vsperf.search.classify import Bound, Bounds, DurationRule, Rule, failed
 from vsperf.search.clean import TIME_OVER, Cleaned, clean_answer, not_to_be_had, settled
-from vsperf.search.regimes import Regimes, told_by_regime
+from vsperf.search.regimes import InRegime, Regimes, told_by_regime
 from vsperf.search.settle import Judged, Seen, Settling, at_a_bound, least_trials
-from vsperf.search.verdict import EACH_ITS_OWN, Question, answer, finished
+from vsperf.search.verdict import BY_REGIME, Question, answer, finished
 from vsperf.search.verify import verify_upper
 
 REST_NS = NANOSECONDS
@@ -53,6 +61,8 @@ class Confirmed:
     """What each goal asks."""
     duration_ns: int
     """Of a full-length trial."""
+    by_regime: bool = True
+    """Whether no more is asked of all trials together than they say once regimes have answers."""
 
     def run(self, probe: Probe) -> SearchResult:
         """Search, and go on until the answer and the trials agree.
@@ -81,12 +91,15 @@ class Confirmed:
         return Agreement(self, probe, result, len(probe.trials)).stands
 
 
+Bounded = GoalResult | CleanResult | RegimeResult
+
+
 @dataclass(frozen=True, slots=True)
 class Tried:
     """A bound that was tried again: what a trial says of it may be another thing in clean time."""
 
     goal: str
-    raw: bool
+    view: View
     load_fps: int
     is_upper: bool
 
@@ -144,10 +157,14 @@ class Agreement:
             reserved_ns = 2 * (self.asked.duration_ns + self.probe.overhead_ns)
             try:
                 self._go_on(settling, reserved_ns)
+                ended = self.suffices and self.regimes.cut_short
             except BudgetExhausted:
-                self.in_time = all(self._final(one, self.raw) for one in self.questions)
+                ended = not self.suffices or self.regimes.cut_short
             except InvalidTrialError as error:
                 self.spoiled = str(error)  # what was found before is not lost for that
+                ended = False
+            if ended:
+                self.in_time = all(self._final(one, self.raw) for one in self.questions)
         else:
             self.in_time = False
         self.answers.clear()  # they were given before it was known whether the time sufficed
@@ -177,29 +194,36 @@ class Agreement:
         while True:
             if self.regimes.known:
                 settling = self.regimes.ask(settling)
-            if self.regimes.told:  # trials of two regimes say nothing together that is a switch's
-                return
             with self.probe.budget.holding_back(reserved_ns):
                 for question in self.questions:
-                    settling.settle(self._judged(question, self.raw), self.regimes.news)
+                    if not self.suffices:
+                        settling.settle(self._judged(question, self.raw), self.regimes.news)
                     self._verify(question)
-                if self.regimes.news() is not None:
-                    continue
-                if self.clean.known:
+                if self.clean.known and not self.suffices:
                     for question in self.questions:
                         judged = self._judged(question, self.clean)
                         why = settled(judged, self._why_not_now, settling)
                         self.stopped[question.goal] = why
+            if self.regimes.news() is not None:
+                self.stopped.clear()
+                continue
             if len(self.probe.trials) >= settling.most:
                 return
             if not self._close() and self.regimes.news() is None and self._settled():
                 return
+
+    @property
+    def suffices(self) -> bool:
+        """Whether regimes have answers, and nobody refers to that of all trials together."""
+        return self.asked.by_regime and self.regimes.suffice
 
     def _why_not_now(self) -> str | None:
         return self.clean.hopeless() or self.regimes.news()
 
     def _settled(self) -> bool:
         """Whether no goal is left to settle: trying one's bound again may move another's."""
+        if self.suffices:
+            return all(self.regimes.settled(one.goal) for one in self.questions)
         return all(
             self._final(one, self.raw)
             and self.regimes.settled(one.goal)
@@ -212,19 +236,24 @@ class Agreement:
         )
 
     def _verify(self, question: Question) -> None:
-        """Try an upper bound again that has moved since."""
+        """Try an upper bound again that has moved since, unless regimes are to be asked first."""
         rule, upper = question.rule, self._bounds(question, self.raw).upper
         if upper is None or (question.goal, upper) in self.verified:
             return
+        if self.regimes.news() is not None:
+            return
+        if self.suffices and not self._final(question, self.raw):
+            return
         if isinstance(rule, DurationRule):
             found = verify_upper(rule, self.probe, rule.final_ns, question.repeats_upper)
-            self.verified[question.goal, upper] = found
+            if self.regimes.news() is None:  # else what it came to may be the machine's
+                self.verified[question.goal, upper] = found
 
     def _close(self) -> bool:
         """Try the bounds again that were not, yet; return whether one has moved.
 
-        The lower bounds are tried last: they are the result, so it is for them that nothing later
-        should be unknown.
+        Those in a regime are if the machine is in it. The lower bounds are tried last: they are the
+        result, so it is for them that nothing later should be unknown.
         """
         answers = [
             (question, seen, found)
@@ -239,7 +268,7 @@ class Agreement:
                 continue
             if self.regimes.news() is not None:
                 break  # what speaks against a bound may be the machine's
-            tried = Tried(question.goal, seen is self.raw, load_fps, is_upper)
+            tried = Tried(question.goal, self._view(seen), load_fps, is_upper)
             if tried in self.against:
                 continue
             if is_upper and not rested:
@@ -262,9 +291,10 @@ class Agreement:
         rule, judged, load_fps = question.rule, self._judged(question, seen), tried.load_fps
         bound = Bound.UPPER if tried.is_upper else Bound.LOWER
         most, number = max(_enough(rule), at_a_bound(rule)), 0
-        while (
-            number < most and judged.decided.get(load_fps) is bound and self.regimes.news() is None
-        ):
+        while number < most and judged.decided.get(load_fps) is bound:
+            if self.regimes.news() is not None:
+                self.against.pop(tried, None)
+                return
             made = [one for one in self.closing.trials if one.load_fps == load_fps]
             trial = (
                 made[number]
@@ -284,9 +314,14 @@ class Agreement:
         Where both have the same bounds, those of clean time are tried with the others.
         """
         goal = self._told(question, self.raw)
-        tried = goal.limit not in NOT_TRIED
+        tried = goal.limit not in NOT_TRIED and not goal.on_less
         if tried:
             yield self.raw, goal
+        here = self.regimes.here() if self.suffices else None
+        if here is not None and self.regimes.why_not(question.goal, here) is None:
+            there = self._told(question, here)
+            if there.limit not in NOT_TRIED and self._final(question, here):
+                yield here, there
         if not self.clean.known or self._why_not_clean(question) is not None:
             return
         clean = self._told(question, self.clean)
@@ -294,6 +329,11 @@ class Agreement:
             tried and (clean.lower_fps, clean.upper_fps) == (goal.lower_fps, goal.upper_fps)
         ):
             yield self.clean, clean
+
+    def _view(self, seen: Seen) -> View:
+        if isinstance(seen, InRegime):
+            return View(seen.regime.value)
+        return View.ALL if seen is self.raw else View.CLEAN
 
     def _judged(self, question: Question, seen: Seen) -> Judged:
         key = question.goal, id(seen)
@@ -325,7 +365,7 @@ class Agreement:
         """Return the question with what its search came to."""
         if seen is not self.raw:
             return question
-        question = replace(question, by_regime=self.regimes.told)
+        question = replace(question, left_to_regimes=self.suffices)
         upper = self._bounds(question, seen).upper
         stood, unverified = (
             (None, False)
@@ -347,13 +387,20 @@ class Agreement:
         goal, clean = self._told(question, self.raw), None
         if self.clean.known:
             clean = clean_answer(question, self.clean, self._why_not_clean(question))
-        doubt = self._doubt(question, goal, clean)
-        fewer = Flag.FEWER_REPEATS if self.spoiled else None
-        news = [one for one in (doubt, fewer) if one is not None and one not in goal.flags]
+        doubted = self._doubted(question, View.ALL, goal) or (
+            clean is not None and self._doubted(question, View.CLEAN, clean)
+        )
+        said = {Flag.CHANGED_SINCE: doubted, Flag.FEWER_REPEATS: bool(self.spoiled)}
+        news = [flag for flag, so in said.items() if so and flag not in goal.flags]
         flags, reason = (*goal.flags, *news), goal.reason
         if self.spoiled and not self._final(question, self.raw):
             reason = f"{reason}; {not_to_be_had(self.spoiled)}"
-        there = self.regimes.answers(question.goal, self.spoiled)
+        there = tuple(
+            one.model_copy(update={"flags": (*one.flags, Flag.CHANGED_SINCE)})
+            if self._doubted(question, View(one.regime.value), one)
+            else one
+            for one in self.regimes.answers(question.goal, self.spoiled)
+        )
         update = {"clean": clean, "flags": flags, "reason": reason, "regimes": there}
         return told_by_regime(goal.model_copy(update=update))
 
@@ -361,23 +408,17 @@ class Agreement:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):
             return why
         ended = not_to_be_had(self.spoiled) if self.spoiled else TIME_OVER
-        if self.regimes.told:
-            return EACH_ITS_OWN
+        if self.suffices:
+            return BY_REGIME
         return self.stopped.get(question.goal) or ended
 
-    def _doubt(
-        self, question: Question, goal: GoalResult, clean: CleanResult | None
-    ) -> Flag | None:
-        """Return what closing trials say against the bounds that there are in the end."""
-        ends = {
-            Tried(question.goal, one is goal, load, is_upper)
-            for one in (goal, clean)
-            if one is not None
-            for load, is_upper in ((one.upper_fps, True), (one.lower_fps, False))
-            if load is not None
-        }
-        most = max((self.against.get(end, 0) for end in ends), default=0)
-        return Flag.CHANGED_SINCE if most >= _enough(question.rule) else None
+    def _doubted(self, question: Question, view: View, told: Bounded) -> bool:
+        """Whether closing trials speak against a bound that there is in the end."""
+        ends = ((told.upper_fps, True), (told.lower_fps, False))
+        tried = [
+            Tried(question.goal, view, load, upper) for load, upper in ends if load is not None
+        ]
+        return any(self.against.get(one, 0) >= _enough(question.rule) for one in tried)
 
 
 def _enough(rule: Rule) -> int:

@@ -27,7 +27,7 @@ from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
 from vsperf.search.verdict import Question, answer
 
-HELD = Fraction(1, 3)
+HELD = Fraction(3, 10)
 """Of its time a search may hold trials back."""
 STEP_NS = NANOSECONDS // 4
 """Of a wait, until it is looked again where the CPUs are."""
@@ -226,22 +226,39 @@ class Regimes:
         with budget.holding_back(budget.left_ns or 0):
             turns.settle()
         self.unanswered = turns.unanswered
+        if self.suffice and self.cut_short:  # what was held back for all trials is not needed
+            turns = ByRegime(settling, self.asked)
+            turns.settle()
+            self.unanswered = turns.unanswered
         return settling
 
     @property
-    def told(self) -> bool:
+    def cut_short(self) -> bool:
+        """Whether the time ended before an answer in one of them."""
+        return TIME_OVER in (self.unanswered or {}).values()
+
+    def here(self) -> InRegime | None:
+        """Return the regime that the machine is in, if anybody can tell."""
+        probe, boundary = self.seen[0].probe, self.seen[0].boundary
+        trip = None if probe.whereabouts is None else probe.whereabouts.round_trip_ns()
+        if trip is None or boundary is None:
+            return None
+        return next(one for one in self.seen if one.regime is boundary.of(trip))
+
+    @property
+    def suffice(self) -> bool:
         """Whether each goal is answered in one of them at least."""
         answered = {
             judged.question.goal
             for seen, judged in self.asked
-            if self._why_not(seen, judged) is None and judged.finished
+            if self.why_not(judged.question.goal, seen) is None and judged.finished
         }
         return self.known and all(one.goal in answered for one in self.questions)
 
     def settled(self, goal: str) -> bool:
         """Whether a goal is answered in each regime, or it is known why it is not."""
         return not self.known or all(
-            self._why_not(seen, judged) is not None or judged.finished
+            self.why_not(goal, seen) is not None or judged.finished
             for seen, judged in self.asked
             if judged.question.goal == goal
         )
@@ -253,14 +270,15 @@ class Regimes:
             regime_answer(
                 judged.question,
                 seen,
-                self._why_not(seen, judged) or (None if judged.finished else ended),
+                self.why_not(goal, seen) or (None if judged.finished else ended),
             )
             for seen, judged in self.asked
             if judged.question.goal == goal and self.known
         )
 
-    def _why_not(self, seen: InRegime, judged: Judged) -> str | None:
-        return seen.hopeless or (self.unanswered or {}).get((judged.question.goal, seen.regime))
+    def why_not(self, goal: str, seen: InRegime) -> str | None:
+        """Return what kept a goal from an answer in a regime, where something did."""
+        return seen.hopeless or (self.unanswered or {}).get((goal, seen.regime))
 
 
 def regime_answer(question: Question, seen: InRegime, why_not: str | None) -> RegimeResult:
@@ -285,7 +303,8 @@ def told_by_regime(goal: GoalResult) -> GoalResult:
     That the upper bound was not reproduced says no more than that, either.
     """
     upper, doubt = goal.upper_fps, Flag.UPPER_NOT_REPRODUCED
-    if upper is None or not (goal.limit in BLAMED or doubt in goal.flags):
+    unclear = doubt in goal.flags or Flag.LEFT_TO_REGIMES in goal.flags
+    if upper is None or not (goal.limit in BLAMED or unclear):
         return goal
     for one in goal.regimes:
         if one.lower_fps is not None and one.lower_fps >= upper:

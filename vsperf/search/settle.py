@@ -149,8 +149,8 @@ class Leading:
     asked: Judged
     quick: Judged = field(init=False)
     """The same question, decided by the first full-length trial at a load."""
-    tried: tuple[int, Bound] | None = None
-    """The end that was tried again last, and which one it was."""
+    last_end: tuple[int, Bound] | None = None
+    """The one that was tried again last, and what it was then."""
 
     def __post_init__(self) -> None:
         self.quick = by_one_trial(self.asked)
@@ -162,22 +162,27 @@ class Leading:
 
     def next_load(self) -> int:
         """Return the load to try next."""
-        if self.tried is not None and self.quick.decided[self.tried[0]] is not self.tried[1]:
-            self.tried = None
-            return next_load(self.asked)
+        if self.last_end is not None:
+            load, end = self.last_end
+            if self.quick.decided[load] is not end:
+                self.last_end = None
+                return next_load(self.asked)
         if not self.finished:
             return next_load(self.quick)
-        self.tried = self._undecided()
-        return next_load(self.asked) if self.tried is None else self.tried[0]
+        self.last_end = self._undecided()
+        return next_load(self.asked) if self.last_end is None else self.last_end[0]
 
     def _undecided(self) -> tuple[int, Bound] | None:
         """Return an end that more trials are to decide: one that suffices, if the other is sure."""
         known, found = self.asked.bounds, self.quick.bounds
         ends = [(found.lower, Bound.LOWER), (found.upper, Bound.UPPER)]
-        sure, narrow = (known.lower, known.upper), self.asked.question.narrow
+        decided, narrow = self.asked.decided, self.asked.question.narrow
         if known.lower is not None and found.upper is not None and narrow(known.lower, found.upper):
             ends.reverse()
-        return next(((load, end) for load, end in ends if load and load not in sure), None)
+        return next(
+            ((load, end) for load, end in ends if load is not None and decided[load] is not end),
+            None,
+        )
 
 
 def least_trials(questions: Iterable[Question]) -> int:

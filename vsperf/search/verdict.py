@@ -41,7 +41,7 @@ LESS = Fraction(1, 1000)
 """From this share on a trial forwarded less than what had passed: more than counting is off by."""
 FEW_TRIALS = 2
 """From so many trials of each length on their difference is no accident."""
-EACH_ITS_OWN = "the machine moved its CPUs, and each regime has an answer of its own"
+BY_REGIME = "the machine moved its CPUs, so goals were asked by regime"
 NOBODYS = "whose loss it was nobody can tell"
 ALIKE_LOADS = 3
 """On so many loads a loss must be the same to be called constant, the highest being at least"""
@@ -152,9 +152,8 @@ class Question:
     """Whether the time ended before the upper bound could be tried again."""
     complete: bool = True
     """False when the time ended during the search, whether or not this goal was reached."""
-    by_regime: bool = False
-    """Whether it was not asked on, since its trials are of regimes that have answers of their own.
-    """
+    left_to_regimes: bool = False
+    """Whether more was not asked of all trials together, since regimes have answers."""
     provisional: bool = False
     """Whether the bounds rest on less time than the goal asks for."""
 
@@ -212,7 +211,7 @@ Groups = dict[int, list[Trial]]
 
 def _undecided(question: Question, bounds: Bounds) -> bool:
     open_ended = bounds.lower is None or bounds.upper is None
-    left = question.by_regime or not question.complete
+    left = question.left_to_regimes or not question.complete
     return left and open_ended and not finished(question, bounds)
 
 
@@ -224,8 +223,8 @@ def _limit(question: Question, groups: Groups, bounds: Bounds, *, short: bool) -
         # Time that was short and not clean either bounds nothing, whoever was late or lost in it.
         unclean = None if upper is None else _mostly_unclean(rule, groups, upper)
         return (Limit.UNKNOWN, f"{unclean}; {early}") if unclean else (Limit.BUDGET, early)
-    if question.by_regime and not _reached(question, bounds):
-        return Limit.HOST, f"{EACH_ITS_OWN}; together, {known_of(question, groups, bounds)}"
+    if _left_open(question, bounds):
+        return Limit.HOST, f"{BY_REGIME}; together, {known_of(question, groups, bounds)}"
     if upper is None:
         return _unbounded(question, groups, bounds)
     if short:
@@ -242,8 +241,13 @@ def _reached(question: Question, bounds: Bounds) -> bool:
 
 
 def _out_of_time(question: Question, bounds: Bounds) -> bool:
-    """Whether the time ended before that."""
+    """Whether the time ended before the interval was that."""
     return not _reached(question, bounds) and not question.complete
+
+
+def _left_open(question: Question, bounds: Bounds) -> bool:
+    """Whether regimes were asked before the interval was that."""
+    return not _reached(question, bounds) and question.left_to_regimes
 
 
 def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
@@ -481,7 +485,8 @@ def _flags(
     ceiling = bounds.upper if bounds.upper is not None else question.loads.maximum
     in_question = [trial for trial in trials if trial.load_fps <= ceiling]
     ended = _out_of_time(question, bounds)
-    at_minimum = bounds.lower is None and bounds.upper == lowest and not ended
+    left = _left_open(question, bounds)
+    at_minimum = bounds.lower is None and bounds.upper == lowest and not (ended or left)
     said = {
         Flag.UPPER_NOT_REPRODUCED: question.verified is False,
         Flag.LOSS_INVERSION: bounds.inverted,
@@ -492,6 +497,7 @@ def _flags(
         Flag.FORWARDS_LESS: limit is Limit.DUT and forwards_less(rule, trials, bounds),
         Flag.BUFFERED: bounds.lower is not None and buffered(rule, trials, bounds.lower),
         Flag.OUT_OF_BUDGET: ended or question.unverified,
+        Flag.LEFT_TO_REGIMES: left and not ended,
         Flag.AT_MINIMUM: at_minimum,
         Flag.AS_NO_LOSS: bounds.lower is not None and as_no_loss(rule, trials, bounds.lower),
     }
