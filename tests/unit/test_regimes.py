@@ -32,6 +32,7 @@ from vsperf.methods.base import loads_of, method_of
 from vsperf.output.compare_text import reservations
 from vsperf.output.report.numbers import numbers_of
 from vsperf.quantities.units import NANOSECONDS
+from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shares_of
 from vsperf.records.result import GoalResult, Limit, RegimeResult, SearchResult, Standard
 from vsperf.records.trial import Held, Trial
@@ -240,6 +241,82 @@ def test_what_was_asked_in_one_regime_is_not_asked_on_in_another(moved_s: int) -
     assert there[Regime.FAR].limit is Limit.DUT
 
 
+@pytest.mark.parametrize("budget_s", [None, 26, 28, 30, 32, 34, 36, 38, 40])
+@pytest.mark.parametrize("moved_s", [21, 24, 27])
+def test_that_there_is_another_is_no_reason_why_there_is_no_answer(
+    moved_s: int, budget_s: int | None
+) -> None:
+    host = StalledHost(0, 0, near_for=moved_s * NANOSECONDS)
+    goal, there, _ = found("mlr", host, budget_s)
+    said = [goal.reason, *(one.reason for one in (goal.clean, *there.values()) if one is not None)]
+    assert not [one for one in said if "there are two regimes" in one]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_what_all_trials_say_together_is_not_asked_on_once_regimes_have_answers(name: str) -> None:
+    """They lose a batch each, so together they would be asked down to the lowest load."""
+    goal, there, probe = found(name, StalledHost(6 * NANOSECONDS, 8 * NANOSECONDS))
+    assert Flag.LEFT_TO_REGIMES in goal.flags
+    assert goal.limit is Limit.HOST
+    assert goal.upper_fps is not None
+    assert goal.upper_fps > 10 * LOADS.minimum
+    assert all(one.limit is Limit.DUT for one in there.values())
+    assert Flag.AT_MINIMUM not in goal.flags
+    assert len(probe.trials) < 50
+
+
+def test_others_that_refer_to_all_trials_have_them_asked_on() -> None:
+    host = StalledHost(6 * NANOSECONDS, 8 * NANOSECONDS)
+    probe = Probe(host.measure, Budget(), whereabouts=host)
+    search = spec_of("mlr", goals=NDR, **SHORT["mlr"]).search(LOADS)
+    asked = Confirmed(search, search.questions, NANOSECONDS, by_regime=False)
+    goal = asked.run(probe).goals[0]
+    assert Flag.LEFT_TO_REGIMES not in goal.flags
+    assert goal.upper_fps == LOADS.minimum, "as each trial loses a batch"
+
+
+@pytest.mark.parametrize(("flags", "met"), [((), True), ((Flag.LEFT_TO_REGIMES,), None)])
+def test_bounds_that_rest_on_less_meet_no_criterion(
+    flags: tuple[Flag, ...], met: bool | None
+) -> None:
+    """A single trial may have passed at the lower one."""
+    (check,) = check_all(spec(AT_LEAST_5M), ndr(5_500_000, 9_000_000, Limit.HOST, *flags), ())
+    assert check.met is met
+
+
+@pytest.mark.parametrize("name", ["mlr", "rfc2544"])
+def test_the_bounds_of_the_regime_that_it_is_in_at_the_end_are_tried_again(name: str) -> None:
+    """After a rest, as those of all trials are; it is near then."""
+    host = StalledHost(6 * NANOSECONDS, 8 * NANOSECONDS)
+    rested: list[int] = []
+
+    def rest(load_fps: int, duration_ns: int) -> Trial:
+        rested.append(len(probe.trials))
+        return host.measure(load_fps, duration_ns)
+
+    probe = Probe(host.measure, Budget(), whereabouts=host, rest=rest)
+    goal = spec_of(name, goals=NDR, **SHORT[name]).confirmed(LOADS).run(probe).goals[0]
+    again = probe.trials[rested[-1] :]
+    near, _ = goal.regimes
+    assert {near.lower_fps, near.upper_fps} <= {one.load_fps for one in again}
+
+
+@pytest.mark.parametrize(
+    ("near_s", "far_s", "budget_s", "complete"), [(9, 11, 28, True), (6, 8, 30, False)]
+)
+def test_time_that_was_held_back_for_all_trials_is_not_left_over(
+    near_s: int, far_s: int, budget_s: int, complete: bool
+) -> None:
+    """A regime that lacks it has the rest. Else it ended early, unless all trials are answered."""
+    host = Host(near_s * NANOSECONDS, far_s * NANOSECONDS)
+    probe = Probe(host.measure, Budget(budget_s * NANOSECONDS), whereabouts=host)
+    result = spec_of("mlr", goals=NDR, **SHORT["mlr"]).confirmed(LOADS).run(probe)
+    (goal,) = result.goals
+    assert sorted("the time ended" in one.reason for one in goal.regimes) == [False, True]
+    assert probe.budget.left_ns == 0
+    assert result.complete is complete
+
+
 @pytest.mark.parametrize("name", SHORT)
 def test_a_load_that_failed_in_one_regime_alone_is_the_machines(name: str) -> None:
     goal, there, _ = found(name, Host(6 * NANOSECONDS, 8 * NANOSECONDS))
@@ -382,8 +459,8 @@ class TestAMachineThatMovesItsCpus:
                     assert there.lower_fps <= capacity / loss + 1
                     assert capacity / loss < there.upper_fps + 1
         assert any(there.limit for one in result.goals for there in one.regimes)
-        held = [one.held for one in (*measurer.trials, measurer) if one.held is not None]
-        assert len(told) == len(held) > 0, "the last one may be before a trial of a follower"
+        held = [one.held for one in measurer.trials if one.held is not None]
+        assert len(told) == len(held) > 0
         spent_ns = sum(one.elapsed_ns for one in measurer.trials)
         assert measurer.budget.spent_ns == spent_ns + sum(one.ns for one in held)
 
