@@ -22,7 +22,7 @@ from slot_samples import in_slots
 from test_cli_output import summary_of as shown
 from test_criteria import AT_LEAST_5M, ndr, spec
 
-from vsperf.analysis.answers import reasons
+from vsperf.analysis.answers import findings_of, reasons
 from vsperf.analysis.summary import CaseRow
 from vsperf.drivers.generators.base import TrialRequest
 from vsperf.engine.criteria import check_all
@@ -282,6 +282,32 @@ def test_bounds_that_rest_on_less_meet_no_criterion(
     """A single trial may have passed at the lower one."""
     (check,) = check_all(spec(AT_LEAST_5M), ndr(5_500_000, 9_000_000, Limit.HOST, *flags), ())
     assert check.met is met
+
+
+@pytest.mark.parametrize("budget_s", [30, 38])
+def test_they_have_the_time_that_was_held_back_for_them(budget_s: int) -> None:
+    """Else regimes would use it up, and nothing could refer to what was found."""
+    host = Host(9 * NANOSECONDS, 11 * NANOSECONDS)
+    probe = Probe(host.measure, Budget(budget_s * NANOSECONDS), whereabouts=host)
+    search = spec_of("mlr", goals=NDR, **SHORT["mlr"]).search(LOADS)
+    asked = Confirmed(search, search.questions, NANOSECONDS, by_regime=False)
+    goal = asked.run(probe).goals[0]
+    assert goal.limit in {Limit.DUT, Limit.HOST}
+    assert not goal.on_less
+
+
+def test_an_answer_that_was_left_to_regimes_is_none_that_others_are_held_against() -> None:
+    left = goal(9_000_000, 7_000_000).model_copy(update={"flags": (Flag.LEFT_TO_REGIMES,)})
+    names = [one.name for one in findings_of(SearchResult(goals=(left,)))]
+    assert names == ["ndr near", "ndr far"]
+
+
+def test_nor_does_it_comply_with_rfc_9971() -> None:
+    method = spec_of("mlr", goals=NDR)
+    for flags, breaking in (((), False), ((Flag.LEFT_TO_REGIMES,), True)):
+        left = goal(9_000_000, 7_000_000).model_copy(update={"flags": flags})
+        found = method.rfc9971(case_of("mlr", search=method), SearchResult(goals=(left,)))
+        assert bool(found.breaking) is breaking
 
 
 @pytest.mark.parametrize("name", ["mlr", "rfc2544"])

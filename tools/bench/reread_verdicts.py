@@ -26,7 +26,6 @@ from reread_goals import (
     in_clean_time,
     left_out,
     looks_for_throughput,
-    of_regimes,
     on_less,
     share_of,
     silent_too,
@@ -157,8 +156,9 @@ class Read:
         found: set[Limit] = set()
         if not self.result.complete or Flag.OUT_OF_BUDGET in printed.flags:
             found.add(Limit.UNKNOWN if self._spoiled(upper) else Limit.BUDGET)
-        if of_regimes(printed):
-            found.add(Limit.HOST)
+        if Flag.LEFT_TO_REGIMES in printed.flags:
+            told = all(any(there.limit for there in one.regimes) for one in self.result.goals)
+            return found | ({Limit.HOST} if told else set())
         if upper is None:
             open_still = lower is None or any(one.load_fps > lower for one in self.trials)
             found |= {Limit.UNKNOWN} if open_still else open_ended(lower or 0, self.around)
@@ -491,7 +491,8 @@ def _of_strictest(
     if goal is None:
         yield "there is no answer"
     elif standard is Standard.RFC9971:
-        if not result.complete or goal.limit is Limit.UNKNOWN:
+        left = Flag.LEFT_TO_REGIMES in goal.flags
+        if not result.complete or goal.limit is Limit.UNKNOWN or left:
             yield f"limited by {goal.limit}"
     else:
         if goal.limit not in ITS_OWN or goal.lower_fps is None:

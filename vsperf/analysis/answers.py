@@ -426,6 +426,8 @@ def regime_in(name: str) -> Regime | None:
 
 
 def _of_goal(name: str, found: GoalResult | PartialResult, noise: bool) -> Iterator[Finding]:
+    if Flag.LEFT_TO_REGIMES in found.flags:
+        return  # a single trial may have passed there; what regimes came to follows
     if found.lower_fps is not None and worst(found.flags) is not Severity.INVALID:
         high = _high(found.upper_fps, found.limit, noise)
         yield Finding(name, Unit.FPS, found.lower_fps, found.lower_fps, high, found.limit)

@@ -141,8 +141,9 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
 
 
 def _cut_short(figure: Figure) -> bool:
-    """Whether the time ended before a search did: what held by then is no answer, as of a goal."""
-    return figure.limit is Limit.BUDGET and figure.lower is not None
+    """Whether a search ended before its goal was reached: what held by then is no answer."""
+    early = figure.limit is Limit.BUDGET or Flag.LEFT_TO_REGIMES in figure.flags
+    return early and figure.lower is not None
 
 
 def _left_open(figure: Figure, high: float, *, others: bool) -> str:
@@ -322,6 +323,8 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
         why = "the time ended too early" if goal.cut_short else "the interval is too wide"
+        if Flag.LEFT_TO_REGIMES in goal.flags:
+            why = "regimes were asked and not all trials together, which is too little"
         upper = human_fps(goal.upper_fps, End.UPPER)
         between = found if goal.lower_fps is None else f"between {found} and {upper}"
         found = f"{between}: {why} to tell"

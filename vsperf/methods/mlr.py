@@ -13,6 +13,7 @@ from vsperf.methods.compliance import FULL_NS, NOT_ITS_OWN, Findings, too_short
 from vsperf.methods.range import SHORTEST_NS
 from vsperf.methods.throughput import Throughput
 from vsperf.quantities.units import Duration, Ratio
+from vsperf.records.flags import Flag
 from vsperf.records.result import Limit, SearchResult
 from vsperf.search import mlr
 from vsperf.search.base import Loads
@@ -130,7 +131,9 @@ class MlrSearch(Throughput):
             if goal.irregular is not None
         ]
         for one in result.goals:
-            if one.limit is Limit.UNKNOWN:
+            if Flag.LEFT_TO_REGIMES in one.flags:
+                found.breaking.append(f"goal {one.goal} was left to regimes, and is not reached")
+            elif one.limit is Limit.UNKNOWN:
                 found.breaking.append(f"goal {one.goal}: {NOT_ITS_OWN[one.limit]}")
             elif one.limit in (Limit.HOST, Limit.UNCOUNTED):
                 found.weakening.append(f"goal {one.goal}: {NOT_ITS_OWN[one.limit]}")

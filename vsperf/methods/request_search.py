@@ -20,6 +20,7 @@ from vsperf.methods.range import TrialDuration
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Duration, FrameSize, LinkSpeed
 from vsperf.records.connections import ConnectionTrial
+from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, GoalResult
 
 REQUEST_RATE = "request_rate"
@@ -132,6 +133,7 @@ class RequestMethod(ConnectionSearch):
             lower=goal.lower_fps,
             upper=upper,
             limit=answer.limit,
+            flags=tuple(one for one in answer.flags if one is Flag.LEFT_TO_REGIMES),
             reason=f"requests that were due in a second, {late} answered at once",
         )
 

@@ -159,10 +159,10 @@ class Agreement:
                 self._go_on(settling, reserved_ns)
                 ended = self.suffices and self.regimes.cut_short
             except BudgetExhausted:
-                ended = not self.suffices or self.regimes.cut_short
+                ended = not self.suffices or self.regimes.cut_short or not self._settled()
             except InvalidTrialError as error:
                 self.spoiled = str(error)  # what was found before is not lost for that
-                ended = False
+                ended = self.suffices and self.regimes.cut_short
             if ended:
                 self.in_time = all(self._final(one, self.raw) for one in self.questions)
         else:
@@ -193,7 +193,7 @@ class Agreement:
     def _go_on(self, settling: Settling, reserved_ns: int) -> None:
         while True:
             if self.regimes.known:
-                settling = self.regimes.ask(settling)
+                settling = self.regimes.ask(settling, alone=self.asked.by_regime)
             with self.probe.budget.holding_back(reserved_ns):
                 for question in self.questions:
                     if not self.suffices:
@@ -295,7 +295,7 @@ class Agreement:
             if self.regimes.news() is not None:
                 self.against.pop(tried, None)
                 return
-            made = [one for one in self.closing.trials if one.load_fps == load_fps]
+            made = self._closed_at(load_fps, seen)
             trial = (
                 made[number]
                 if number < len(made)
@@ -303,10 +303,18 @@ class Agreement:
             )
             self.against[tried] = number
             as_seen = seen.of(trial)
+            if as_seen is None and isinstance(seen, InRegime):
+                self.against.pop(tried)  # the machine was moved: it was not tried there
+                return
             if as_seen is None or failed(as_seen, rule.loss_ratio) is tried.is_upper:
                 return
             number += 1
             self.against[tried] = number
+
+    def _closed_at(self, load_fps: int, seen: Seen) -> list[Trial]:
+        """Return the closing trials at a load that may say something of a view."""
+        made = [one for one in self.closing.trials if one.load_fps == load_fps]
+        return [one for one in made if not isinstance(seen, InRegime) or seen.of(one) is not None]
 
     def _views(self, question: Question) -> Iterator[tuple[Seen, GoalResult | CleanResult]]:
         """Yield the answers to a goal whose bounds are the switch's, and how trials are seen.
@@ -387,22 +395,25 @@ class Agreement:
         goal, clean = self._told(question, self.raw), None
         if self.clean.known:
             clean = clean_answer(question, self.clean, self._why_not_clean(question))
-        doubted = self._doubted(question, View.ALL, goal) or (
-            clean is not None and self._doubted(question, View.CLEAN, clean)
-        )
+        parts = [(View(one.regime.value), one) for one in self._of_regimes(question)]
+        told: list[tuple[View, Bounded]] = [(View.ALL, goal), *(parts if self.suffices else ())]
+        told += [] if clean is None else [(View.CLEAN, clean)]
+        doubted = any(self._doubted(question, view, one) for view, one in told)
         said = {Flag.CHANGED_SINCE: doubted, Flag.FEWER_REPEATS: bool(self.spoiled)}
         news = [flag for flag, so in said.items() if so and flag not in goal.flags]
         flags, reason = (*goal.flags, *news), goal.reason
         if self.spoiled and not self._final(question, self.raw):
             reason = f"{reason}; {not_to_be_had(self.spoiled)}"
-        there = tuple(
-            one.model_copy(update={"flags": (*one.flags, Flag.CHANGED_SINCE)})
-            if self._doubted(question, View(one.regime.value), one)
-            else one
-            for one in self.regimes.answers(question.goal, self.spoiled)
-        )
+        there = tuple(one for _, one in parts)
         update = {"clean": clean, "flags": flags, "reason": reason, "regimes": there}
         return told_by_regime(goal.model_copy(update=update))
+
+    def _of_regimes(self, question: Question) -> Iterator[RegimeResult]:
+        for one in self.regimes.answers(question.goal, self.spoiled):
+            if self._doubted(question, View(one.regime.value), one):
+                yield one.model_copy(update={"flags": (*one.flags, Flag.CHANGED_SINCE)})
+            else:
+                yield one
 
     def _why_not_clean(self, question: Question) -> str | None:
         if (why := self.clean.hopeless()) is not None or self._final(question, self.clean):

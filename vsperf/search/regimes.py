@@ -217,8 +217,11 @@ class Regimes:
         """Say so where trials turned out to be of two regimes in which nothing was asked yet."""
         return "there are two regimes" if self.unanswered is None and self.known else None
 
-    def ask(self, settling: Settling) -> Settling:
-        """Ask in each regime, and leave as much time as may be for what all trials say together."""
+    def ask(self, settling: Settling, *, alone: bool) -> Settling:
+        """Ask in each regime, and leave as much time as may be for what all trials say together.
+
+        Where regimes suffice alone, nothing is left for that.
+        """
         if self.unanswered is None:
             more = len(self.seen) * least_trials(self.questions)
             settling = replace(settling, most=settling.most + more)
@@ -226,7 +229,7 @@ class Regimes:
         with budget.holding_back(budget.left_ns or 0):
             turns.settle()
         self.unanswered = turns.unanswered
-        if self.suffice and self.cut_short:  # what was held back for all trials is not needed
+        if alone and self.suffice and self.cut_short:
             turns = ByRegime(settling, self.asked)
             turns.settle()
             self.unanswered = turns.unanswered
