@@ -284,18 +284,6 @@ def test_bounds_that_rest_on_less_meet_no_criterion(
     assert check.met is met
 
 
-@pytest.mark.parametrize("budget_s", [30, 38])
-def test_they_have_the_time_that_was_held_back_for_them(budget_s: int) -> None:
-    """Else regimes would use it up, and nothing could refer to what was found."""
-    host = Host(9 * NANOSECONDS, 11 * NANOSECONDS)
-    probe = Probe(host.measure, Budget(budget_s * NANOSECONDS), whereabouts=host)
-    search = spec_of("mlr", goals=NDR, **SHORT["mlr"]).search(LOADS)
-    asked = Confirmed(search, search.questions, NANOSECONDS, by_regime=False)
-    goal = asked.run(probe).goals[0]
-    assert goal.limit in {Limit.DUT, Limit.HOST}
-    assert not goal.on_less
-
-
 def test_an_answer_that_was_left_to_regimes_is_none_that_others_are_held_against() -> None:
     left = goal(9_000_000, 7_000_000).model_copy(update={"flags": (Flag.LEFT_TO_REGIMES,)})
     names = [one.name for one in findings_of(SearchResult(goals=(left,)))]

@@ -319,11 +319,12 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
             return Check(criterion=criterion, met=None, found=untold + _by_regime(goal))
         return Check(criterion=criterion, met=False, found=found)
-    if (goal.lower_fps or 0) >= least and not goal.on_less:
+    left = Flag.LEFT_TO_REGIMES in goal.flags
+    if (goal.lower_fps or 0) >= least and not (goal.cut_short or left):
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
         why = "the time ended too early" if goal.cut_short else "the interval is too wide"
-        if Flag.LEFT_TO_REGIMES in goal.flags:
+        if left:
             why = "regimes were asked and not all trials together, which is too little"
         upper = human_fps(goal.upper_fps, End.UPPER)
         between = found if goal.lower_fps is None else f"between {found} and {upper}"

@@ -326,11 +326,6 @@ class GoalResult(Record):
         return untold or self.limit is Limit.BUDGET
 
     @property
-    def on_less(self) -> bool:
-        """Whether its bounds rest on less than the goal asks for."""
-        return self.cut_short or Flag.LEFT_TO_REGIMES in self.flags
-
-    @property
     def irregular(self) -> str | None:
         """Which bound there is none of, and so no regular result, as RFC 9971 has the word."""
         if self.lower_fps is None:

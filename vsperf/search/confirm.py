@@ -322,7 +322,7 @@ class Agreement:
         Where both have the same bounds, those of clean time are tried with the others.
         """
         goal = self._told(question, self.raw)
-        tried = goal.limit not in NOT_TRIED and not goal.on_less
+        tried = goal.limit not in NOT_TRIED and Flag.LEFT_TO_REGIMES not in goal.flags
         if tried:
             yield self.raw, goal
         here = self.regimes.here() if self.suffices else None
