@@ -34,17 +34,9 @@ THROUGHPUT = "throughput"
 def on_less(printed: GoalResult | PartialResult | Draw) -> bool:
     """Whether an answer may rest on less than was asked for: the time ended, or regimes answer."""
     flags = () if isinstance(printed, Draw) else printed.flags
-    ended = printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
-    return ended or of_regimes(printed)
-
-
-def of_regimes(printed: GoalResult | PartialResult | Draw) -> bool:
-    """Whether it was left to the regimes, of which one at least has an answer."""
-    return (
-        isinstance(printed, GoalResult)
-        and Flag.LEFT_TO_REGIMES in printed.flags
-        and any(one.limit is not None for one in printed.regimes)
-    )
+    if isinstance(printed, GoalResult) and Flag.LEFT_TO_REGIMES in flags:
+        return any(one.limit is not None for one in printed.regimes)
+    return printed.limit is Limit.BUDGET or Flag.OUT_OF_BUDGET in flags
 
 
 class Is(enum.Enum):

@@ -240,9 +240,8 @@ class Agreement:
         rule, upper = question.rule, self._bounds(question, self.raw).upper
         if upper is None or (question.goal, upper) in self.verified:
             return
-        if self.regimes.news() is not None:
-            return
-        if self.suffices and not self._final(question, self.raw):
+        left = self.suffices and not self._final(question, self.raw)
+        if left or self.regimes.news() is not None:
             return
         if isinstance(rule, DurationRule):
             found = verify_upper(rule, self.probe, rule.final_ns, question.repeats_upper)
@@ -395,16 +394,17 @@ class Agreement:
         goal, clean = self._told(question, self.raw), None
         if self.clean.known:
             clean = clean_answer(question, self.clean, self._why_not_clean(question))
-        parts = [(View(one.regime.value), one) for one in self._of_regimes(question)]
-        told: list[tuple[View, Bounded]] = [(View.ALL, goal), *(parts if self.suffices else ())]
-        told += [] if clean is None else [(View.CLEAN, clean)]
-        doubted = any(self._doubted(question, view, one) for view, one in told)
+        there = tuple(self._of_regimes(question))
+        doubted = (
+            self._doubted(question, View.ALL, goal)
+            or (clean is not None and self._doubted(question, View.CLEAN, clean))
+            or (self.suffices and any(Flag.CHANGED_SINCE in one.flags for one in there))
+        )
         said = {Flag.CHANGED_SINCE: doubted, Flag.FEWER_REPEATS: bool(self.spoiled)}
         news = [flag for flag, so in said.items() if so and flag not in goal.flags]
         flags, reason = (*goal.flags, *news), goal.reason
         if self.spoiled and not self._final(question, self.raw):
             reason = f"{reason}; {not_to_be_had(self.spoiled)}"
-        there = tuple(one for _, one in parts)
         update = {"clean": clean, "flags": flags, "reason": reason, "regimes": there}
         return told_by_regime(goal.model_copy(update=update))
 

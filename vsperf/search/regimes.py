@@ -117,6 +117,14 @@ class InRegime(Seen):
         return clean_share(self.trials) if self.in_clean_time else None
 
 
+def regime_here(probe: Probe, boundary: Boundary | None) -> Regime | None:
+    """Return the regime in which the machine is, if anybody can tell."""
+    if probe.whereabouts is None or boundary is None:
+        return None
+    trip = probe.whereabouts.round_trip_ns()
+    return None if trip is None else boundary.of(trip)
+
+
 @dataclass
 class ByRegime:
     """Asks in the regime in which the machine is, until each question is answered in both."""
@@ -143,7 +151,7 @@ class ByRegime:
             ]:
                 if (why := self.settling.too_many) is not None:
                     break
-                here = self._here(left[0][0].boundary)
+                here = regime_here(self.probe, left[0][0].boundary)
                 if here is None:
                     why = "nobody could tell any more where the CPUs were"
                     break
@@ -163,14 +171,6 @@ class ByRegime:
             for seen, judged in self.asked
             if seen.hopeless is None and not judged.finished
         }
-
-    def _here(self, boundary: Boundary | None) -> Regime | None:
-        """Return the regime in which the machine is."""
-        assert boundary is not None  # else there is no hope
-        if self.probe.whereabouts is None:
-            return None
-        trip = self.probe.whereabouts.round_trip_ns()
-        return None if trip is None else boundary.of(trip)
 
     def _why_not_hold(self, wanted: InRegime) -> str | None:
         """Return why no trial is to be held back until a regime comes."""
@@ -225,15 +225,17 @@ class Regimes:
         if self.unanswered is None:
             more = len(self.seen) * least_trials(self.questions)
             settling = replace(settling, most=settling.most + more)
-        turns, budget = ByRegime(settling, self.asked), settling.probe.budget
+        budget = settling.probe.budget
         with budget.holding_back(budget.left_ns or 0):
-            turns.settle()
-        self.unanswered = turns.unanswered
+            self._settle(settling)
         if alone and self.suffice and self.cut_short:
-            turns = ByRegime(settling, self.asked)
-            turns.settle()
-            self.unanswered = turns.unanswered
+            self._settle(settling)
         return settling
+
+    def _settle(self, settling: Settling) -> None:
+        turns = ByRegime(settling, self.asked)
+        turns.settle()
+        self.unanswered = turns.unanswered
 
     @property
     def cut_short(self) -> bool:
@@ -241,12 +243,9 @@ class Regimes:
         return TIME_OVER in (self.unanswered or {}).values()
 
     def here(self) -> InRegime | None:
-        """Return the regime that the machine is in, if anybody can tell."""
-        probe, boundary = self.seen[0].probe, self.seen[0].boundary
-        trip = None if probe.whereabouts is None else probe.whereabouts.round_trip_ns()
-        if trip is None or boundary is None:
-            return None
-        return next(one for one in self.seen if one.regime is boundary.of(trip))
+        """Return how trials are seen in the regime that the machine is in."""
+        here = regime_here(self.seen[0].probe, self.seen[0].boundary)
+        return next((one for one in self.seen if one.regime is here), None)
 
     @property
     def suffice(self) -> bool:
