@@ -152,7 +152,7 @@ def test_a_method_named_here_drops_what_a_base_asks_of_its_own(tmp_path: Path) -
     mine = "name: mine\nextends: base\nsearch: {kind: mlr}\n"
     search = only(load_from(tmp_path, base=base, mine=mine)).spec.search
     assert isinstance(search, MlrSearch)
-    assert str(search.duration_sum) == "5s"  # of the preset
+    assert str(search.duration_sum) == "3s"  # of the preset
 
 
 def test_expectations_of_a_base_may_be_for_sizes_that_are_left_out_here(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_a_suite_says_for_each_method_what_its_testcases_ask_of_it(tmp_path: Pat
     a, b = loaded(tmp_path, MINIMAL, Request(("a", "b"), testbed="sim")).cases
     assert (a.spec.search.kind, b.spec.search.kind) == ("fixed", "mlr")
     assert isinstance(b.spec.search, MlrSearch)
-    assert str(b.spec.search.width) == "1%"  # `search:` of the preset says it
+    assert str(b.spec.search.width) == "2%"  # `search:` of the preset says it
 
 
 def test_null_takes_out_what_a_lower_layer_says_of_a_method(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from record_samples import case_record, planned, view_of
 from record_samples import goal as answered
 from search_models import case_of, lossy
 from slot_samples import in_slots
@@ -17,9 +18,11 @@ from test_paired_runs import vsperf
 
 from vsperf.analysis.answers import findings_of, over_draws
 from vsperf.analysis.difference import scatter_of
+from vsperf.analysis.summary import CaseRow
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import believed_draws, check_all
 from vsperf.errors import ExitCode
+from vsperf.output.case_tables import legend
 from vsperf.quantities.units import NANOSECONDS, Ratio
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import open_run
@@ -216,3 +219,24 @@ def test_a_deployment_of_the_baseline_counts_once(tmp_path: Path) -> None:
     show = ("show", "latest", "held-64B", "--json", "--results", str(results))
     (asked,) = json.loads(vsperf(*show).output)["planned"]["spec"]["expect"]
     assert Ratio.parse(asked["apart"]) == Ratio.parse(f"{100 * less:.2g}%")
+
+
+def drawn(*ends: tuple[int, int], **more: Any) -> CaseRow:
+    found = SearchResult(goals=(goal(*ends, **more),))
+    return CaseRow(view_of(planned(), case_record("mine", result=found)))
+
+
+def test_of_several_cases_it_is_said_how_far_two_deployments_lie_apart_at_most() -> None:
+    """By their middles, 2 % of the lower one apart in this; a third deployment is not asked."""
+    rows = [drawn((980_000, 1_020_000), (1_000_000, 1_040_000), HIGH)] + 4 * [drawn(LOW, LOW)]
+    (said,) = [
+        line for line in legend(rows, rows, simulated=False) if line.startswith("deployed anew")
+    ]
+    assert "by up to 2.0% in 5 cases, and by more than that it is in about 17% of cases" in said
+
+
+def test_few_cases_tell_too_little_for_that_and_one_without_a_second_answer_nothing() -> None:
+    rows = 4 * [drawn(LOW, HIGH)] + [drawn(LOW)]
+    assert not [
+        line for line in legend(rows, rows, simulated=False) if line.startswith("deployed anew")
+    ]

@@ -268,7 +268,7 @@ def test_a_time_that_ends_in_doubt_leaves_them_as_well_and_none_is_deployed_in_v
         return found.model_copy(update={"limit": Limit.UNKNOWN}) if ended else found
 
     monkeypatch.setattr(search_draws, "answer", in_doubt)
-    done = run(tmp_path, "--budget", "60s", draws=20)
+    done = run(tmp_path, "--budget", "55s", draws=20)
     assert done.exit_code == 0, done.output
     made = drawn(tmp_path).made
     last = {drawn(tmp_path, goal).made[-1].limit for goal in ("ndr", "pdr")}

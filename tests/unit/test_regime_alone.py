@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from record_samples import case_record, planned, view_of
 from search_models import case_of
 from test_cli_output import summary_of
 from test_draws_criteria import goal, in_regime
@@ -15,8 +17,10 @@ from test_paired_runs import shown, stored, vsperf
 from test_regimes import trials
 
 from vsperf.analysis.answers import ALONE, findings_of, parted, spans_of
+from vsperf.analysis.summary import CaseRow
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import check_all
+from vsperf.output.case_tables import regime_columns
 from vsperf.records.files.folders import run_folders
 from vsperf.records.flags import Flag
 from vsperf.records.regime import Boundary, Regime, boundary_among, span_of
@@ -110,6 +114,27 @@ def regimes(near_fps: int, far_fps: int) -> tuple[RegimeResult, ...]:
         in_regime(regime, "1/2", fps).model_copy(update={"least_ns": span[0], "most_ns": span[1]})
         for regime, (fps, span) in there.items()
     )
+
+
+@pytest.mark.parametrize(
+    ("met", "cells"),
+    [
+        ((NEAR, FAR, (80, 110)), ["near", "far", "near"]),
+        ((NEAR, None), ["near", "both"]),
+        ((NEAR, (80, 110)), None),
+    ],
+)
+def test_rows_of_a_table_say_which_one_they_met_where_that_is_not_the_same(
+    met: Sequence[tuple[int, int] | None], cells: list[str] | None
+) -> None:
+    results = [both() if one is None else answered(5, one) for one in met]
+    rows = [CaseRow(view_of(planned(), case_record("mine", result=one))) for one in results]
+    found = regime_columns(rows)
+    assert [[str(one.cell(row)) for row in rows] for one in found] == ([cells] if cells else [])
+
+
+def both() -> SearchResult:
+    return answered(4, None, regimes=regimes(5, 4))
 
 
 def test_where_nobody_met_another_there_is_no_name_for_it() -> None:

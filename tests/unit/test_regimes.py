@@ -316,17 +316,18 @@ def test_the_bounds_of_the_regime_that_it_is_in_at_the_end_are_tried_again(name:
 
 
 @pytest.mark.parametrize(
-    ("near_s", "far_s", "budget_s", "complete"), [(9, 11, 28, True), (6, 8, 30, False)]
+    ("near_s", "far_s", "budget_s", "ended", "complete"),
+    [(9, 11, 28, 1, True), (6, 8, 30, 1, True), (5, 9, 22, 2, False)],
 )
 def test_time_that_was_held_back_for_all_trials_is_not_left_over(
-    near_s: int, far_s: int, budget_s: int, complete: bool
+    near_s: int, far_s: int, budget_s: int, ended: int, complete: bool
 ) -> None:
-    """A regime that lacks it has the rest. Else it ended early, unless all trials are answered."""
+    """Regimes that lack it have the rest. Else it ended early, unless all trials are answered."""
     host = Host(near_s * NANOSECONDS, far_s * NANOSECONDS)
     probe = Probe(host.measure, Budget(budget_s * NANOSECONDS), whereabouts=host)
     result = spec_of("mlr", goals=NDR, **SHORT["mlr"]).confirmed(LOADS).run(probe)
     (goal,) = result.goals
-    assert sorted("the time ended" in one.reason for one in goal.regimes) == [False, True]
+    assert sum("the time ended" in one.reason for one in goal.regimes) == ended
     assert probe.budget.left_ns == 0
     assert result.complete is complete
 
@@ -399,6 +400,22 @@ def test_where_the_time_ends_before_the_answer_of_all_trials_is_kept() -> None:
     assert probe.budget.spent_ns <= 25 * NANOSECONDS
     assert goal.lower_fps is not None
     assert [one for one in there.values() if one.limit is None], "there was no time for both"
+
+
+def test_what_was_decided_in_a_regime_by_the_time_that_it_ended_is_told() -> None:
+    """So much passed there, and where it fails is not known yet."""
+    early = []
+    for budget_s in range(16, 32):
+        _, there, _ = found("mlr", Host(9 * NANOSECONDS, 11 * NANOSECONDS), budget_s)
+        early += [one for one in there.values() if one.limit is Limit.BUDGET]
+    assert early
+    for one in early:
+        carried = NEAR_FPS if one.regime is Regime.NEAR else FAR_FPS
+        assert one.lower_fps is not None
+        assert one.lower_fps <= carried
+        assert one.upper_fps is None or one.upper_fps > carried
+        assert Flag.OUT_OF_BUDGET in one.flags
+        assert one.reason.startswith("the time ended before ")
 
 
 # Answers by regime, from the machine that has them to whoever reads them.

@@ -87,6 +87,22 @@ def over_draws(goal: GoalResult) -> str:
     return f"{IN_VIEW[draws.view]}{told} over {made}{fewer}"
 
 
+def deployments_apart(goals: Iterable[GoalResult]) -> Fraction | None:
+    """Return by how much the first two deployments of a case differ, by its strictest goal.
+
+    Of so many cases and one more each is as likely to be the one whose differ the most, as a draw
+    is one of memory, and no matter of frames.
+    """
+    told = [one for one in goals if over_draws(one)]
+    strictest = min(told, key=lambda one: Fraction(one.loss_ratio), default=None)
+    draws = None if strictest is None else strictest.believed_draws
+    if draws is None:
+        return None
+    ends = [(one.lower_fps, one.upper_fps) for one in draws.told[:2]]
+    middles = [Fraction(low + high, 2) for low, high in ends if low is not None and high]
+    return max(middles) / min(middles) - 1 if len(middles) == len(ends) else None
+
+
 def by_draw(goal: GoalResult) -> list[tuple[Draw, str]]:
     """Return the answers to a goal by deployment, with their intervals, or none."""
     return [

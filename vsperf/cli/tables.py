@@ -43,6 +43,7 @@ from vsperf.output.case_tables import (
     load_columns,
     outcome_column,
     rate_columns,
+    regime_columns,
     repeats_table,
     rests_on,
     switch_columns,
@@ -429,7 +430,7 @@ def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
     """Yield what is said of cases, in one table where there is room and else by subjects."""
     case, limit, outcome = column_case(rows), limit_column(), outcome_column()
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
-    switch, hits = switch_columns(rows), hit_columns(rows)
+    switch, hits = [*switch_columns(rows), *regime_columns(rows)], hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
     latency, effort = latency_columns(), effort_columns(rows)
     silent = [column.name for column in (*latency, *effort)]

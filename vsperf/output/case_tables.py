@@ -9,12 +9,15 @@ from typing import Any
 
 from vsperf.analysis.answers import (
     INVALID,
+    alone_in,
     another,
     answers,
+    deployments_apart,
     longest_away,
     loss_text,
     most_lost,
     over_draws,
+    parted,
     share_text,
 )
 from vsperf.analysis.repeats import Series, series_of
@@ -69,6 +72,8 @@ AND = ", "
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
 """So many goals stand side by side; more of them get a table of their own."""
+FEW_CASES = 5
+"""From so many cases on it is said by how much deployments differ in all of them."""
 MOST_WARNINGS = 100
 """Different ones that people are shown at once; somebody's record may hold any number."""
 
@@ -99,6 +104,23 @@ def switch_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
     if named or len({row.planned.driver("vswitch") for row in rows}) < 2:
         return []
     return [Column("switch", of=lambda row: row.planned.driver("vswitch") or NOTHING)]
+
+
+def regime_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
+    """Say where the CPUs were, where some rows are of one regime and others are not.
+
+    A size that was measured near is no faster than one that was measured far.
+    """
+    boundary = parted(row.result for row in rows)
+    if len({alone_in(row.result, boundary) for row in rows}) < 2:
+        return []
+
+    def cell(row: CaseRow) -> str:
+        if any(goal.regimes for goal in row.goals):
+            return "both"
+        return alone_in(row.result, boundary) or NOTHING
+
+    return [Column("CPUs", of=cell)]
 
 
 def goal_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
@@ -459,11 +481,20 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
     if not told:
         return []
     fewest = min(len(draws.told) for draws in told if draws is not None)
-    return [
+    lines = [
         "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
         "ones; each deployment is a draw of its own, and one more lies beyond these in about "
         f"{2 / (fewest + 1):.0%} of cases"
     ]
+    differ = (deployments_apart(row.goals) for row in rows)
+    apart = [one for one in differ if one is not None]
+    if len(apart) >= FEW_CASES:
+        lines.append(
+            "deployed anew, the middle of an interval was another one by up to "
+            f"{rounded_share(max(apart), 1, End.UPPER)} in {len(apart)} cases, and by more than "
+            f"that it is in about {1 / (len(apart) + 1):.0%} of cases"
+        )
+    return lines
 
 
 def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:

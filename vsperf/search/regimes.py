@@ -23,6 +23,7 @@ from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shar
 from vsperf.records.result import GoalResult, Limit, RegimeResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
+from vsperf.search.classify import bounds_of
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
 from vsperf.search.verdict import Question, answer
@@ -220,7 +221,8 @@ class Regimes:
     def ask(self, settling: Settling, *, alone: bool) -> Settling:
         """Ask in each regime, and leave as much time as may be for what all trials say together.
 
-        Where regimes suffice alone, nothing is left for that.
+        Where regimes are to suffice alone and the time ends first, nothing is left for that: it
+        would tell nothing of a switch.
         """
         if self.unanswered is None:
             more = len(self.seen) * least_trials(self.questions)
@@ -228,7 +230,7 @@ class Regimes:
         budget = settling.probe.budget
         with budget.holding_back(budget.left_ns or 0):
             self._settle(settling)
-        if alone and self.suffice and self.cut_short:
+        if alone and self.cut_short:
             self._settle(settling)
         return settling
 
@@ -284,11 +286,17 @@ class Regimes:
 
 
 def regime_answer(question: Question, seen: InRegime, why_not: str | None) -> RegimeResult:
-    """Return the answer in a regime, or that there is none, and why."""
+    """Return the answer in a regime, or that there is none, and why.
+
+    Where the time ended, what is decided by then is an answer, too: that so much passed.
+    """
     trips = [trip for one in seen.trials for trip in one.round_trips_ns]
     found: dict[str, Any] = {"reason": why_not}
     if why_not is None:
         found = answer(question, seen.trials).model_dump(include=PARTIAL)
+    elif why_not == TIME_OVER and bounds_of(question.rule, seen.trials).lower is not None:
+        early = question.ended(complete=False)
+        found = answer(early, seen.trials, decided=True).model_dump(include=PARTIAL)
     return RegimeResult(
         regime=seen.regime,
         share=str(seen.share),

@@ -21,6 +21,7 @@ from vsperf.output.case_tables import (
     load_columns,
     outcome_cell,
     rate_columns,
+    regime_columns,
     repeats_table,
     rests_on,
     switch_columns,
@@ -387,6 +388,7 @@ def _columns(gathered: Gathered) -> list[CaseColumn]:
     return [
         case,
         *block(switch_columns),
+        *block(regime_columns),
         *bounds,
         *block(hit_columns),
         *rates,
