@@ -16,7 +16,7 @@ from all_wrong import none_wrong
 from assertions import known
 from record_samples import goal as answered
 from reread import answers
-from search_models import LINE_RATE, LOADS, spec_of, switch
+from search_models import LINE_RATE, LOADS, NDR_PDR, spec_of, switch
 from slot_samples import in_slots
 from test_regimes import FAR_NS, NEAR_NS, SHORT, Host
 
@@ -124,6 +124,22 @@ def test_each_deployment_has_its_capacity_in_its_interval_and_all_in_theirs(name
         result = drawn(spec, stage, [switch(one) for one in truths[1:]])
         found += wrong(spec, stage, result, truths)
     none_wrong(found)
+
+
+@pytest.mark.parametrize("width", ["1%", "2%"])
+@pytest.mark.parametrize("percent", range(85, 118, 3))
+def test_a_goal_finds_its_way_from_where_another_one_has_been(percent: int, width: str) -> None:
+    """What that has left may be all above what this one begins with, or all below."""
+    spec = asked("mlr", goals=NDR_PDR, draws=2, width=width, duration_sum="3s")
+    truth = CAPACITY * percent // 100
+    stage = Stage(stalled(CAPACITY))
+    result = drawn(spec, stage, [stalled(truth)])
+    for goal in result.goals:
+        _, other = known(goal.draws).made
+        assert other.told, other.reason
+        carried = truth / (1 - Fraction(goal.loss_ratio))
+        assert (other.lower_fps or 0) <= carried < (other.upper_fps or 0)
+    assert sum(one.deployment == 2 for one in stage.trials) <= 30
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from click.testing import Result
 from record_samples import case_record, planned, view_of
 from record_samples import goal as answered
@@ -226,17 +227,30 @@ def drawn(*ends: tuple[int, int], **more: Any) -> CaseRow:
     return CaseRow(view_of(planned(), case_record("mine", result=found)))
 
 
-def test_of_several_cases_it_is_said_how_far_two_deployments_lie_apart_at_most() -> None:
-    """By their middles, 2 % of the lower one apart in this; a third deployment is not asked."""
-    rows = [drawn((980_000, 1_020_000), (1_000_000, 1_040_000), HIGH)] + 4 * [drawn(LOW, LOW)]
-    (said,) = [
+def anew(*rows: CaseRow) -> list[str]:
+    return [
         line for line in legend(rows, rows, simulated=False) if line.startswith("deployed anew")
     ]
-    assert "by up to 2.0% in 5 cases, and by more than that it is in about 17% of cases" in said
 
 
-def test_few_cases_tell_too_little_for_that_and_one_without_a_second_answer_nothing() -> None:
-    rows = 4 * [drawn(LOW, HIGH)] + [drawn(LOW)]
-    assert not [
-        line for line in legend(rows, rows, simulated=False) if line.startswith("deployed anew")
-    ]
+def test_of_several_cases_it_is_said_how_far_deployments_lie_apart() -> None:
+    """As far as intervals tell: 4.85 and 5.2 at least, and 4.8 and 5.25 at most."""
+    (said,) = anew(drawn(LOW, LOW), drawn(LOW, HIGH), drawn(LOW))
+    assert said == (
+        "deployed anew, a switch was another one by 7.2% at least and 9.4% at most, by the "
+        "intervals of 2 cases of 3 whose ends are its own"
+    )
+
+
+def test_intervals_of_one_capacity_tell_of_no_difference() -> None:
+    (said,) = anew(drawn(LOW, LOW), drawn(LOW, (4_820_000, 4_870_000)))
+    assert "was another one by 1.5% at most, by" in said
+
+
+def test_where_the_generator_is_the_end_it_tells_nothing_of_a_switch() -> None:
+    found = goal(LOW, HIGH)
+    draws = known(found.draws)
+    made = (draws.made[0], draws.made[1].model_copy(update={"limit": Limit.GENERATOR}))
+    found = found.model_copy(update={"draws": draws.model_copy(update={"made": made})})
+    foreign = CaseRow(view_of(planned(), case_record("mine", result=SearchResult(goals=(found,)))))
+    assert not anew(foreign, drawn(LOW, HIGH))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -402,20 +403,14 @@ def test_where_the_time_ends_before_the_answer_of_all_trials_is_kept() -> None:
     assert [one for one in there.values() if one.limit is None], "there was no time for both"
 
 
-def test_what_was_decided_in_a_regime_by_the_time_that_it_ended_is_told() -> None:
-    """So much passed there, and where it fails is not known yet."""
-    early = []
+def test_a_regime_whose_time_ended_says_what_had_passed_there() -> None:
+    """It is no answer: where it fails is not known yet."""
+    told = []
     for budget_s in range(16, 32):
         _, there, _ = found("mlr", Host(9 * NANOSECONDS, 11 * NANOSECONDS), budget_s)
-        early += [one for one in there.values() if one.limit is Limit.BUDGET]
-    assert early
-    for one in early:
-        carried = NEAR_FPS if one.regime is Regime.NEAR else FAR_FPS
-        assert one.lower_fps is not None
-        assert one.lower_fps <= carried
-        assert one.upper_fps is None or one.upper_fps > carried
-        assert Flag.OUT_OF_BUDGET in one.flags
-        assert one.reason.startswith("the time ended before ")
+        told += [one for one in there.values() if "the time ended" in one.reason]
+    assert {one.limit for one in told} == {None}
+    assert any(re.search(r"sufficed; .*most passed at \d\.\d+ Mfps", one.reason) for one in told)
 
 
 # Answers by regime, from the machine that has them to whoever reads them.

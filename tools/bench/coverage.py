@@ -77,7 +77,7 @@ METHODS: dict[str, type[Throughput]] = {
 SEARCHES: dict[str, dict[str, Any]] = {
     "quick": {
         "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "500ms",
-        "final_duration": "1s", "duration_sum": "5s", "width": "1%",
+        "final_duration": "1s", "duration_sum": "3s", "width": "2%",
     },
     "standard": {
         "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "1s",

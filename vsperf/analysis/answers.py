@@ -87,20 +87,22 @@ def over_draws(goal: GoalResult) -> str:
     return f"{IN_VIEW[draws.view]}{told} over {made}{fewer}"
 
 
-def deployments_apart(goals: Iterable[GoalResult]) -> Fraction | None:
-    """Return by how much the first two deployments of a case differ, by its strictest goal.
+def deployments_apart(goals: Iterable[GoalResult]) -> tuple[Fraction, Fraction] | None:
+    """Return by how much deployments of a case differ at least and at most, by its first goal.
 
-    Of so many cases and one more each is as likely to be the one whose differ the most, as a draw
-    is one of memory, and no matter of frames.
+    By what their intervals leave open: those of one capacity differ by nothing at least. None where
+    an end is not the switch's own.
     """
-    told = [one for one in goals if over_draws(one)]
-    strictest = min(told, key=lambda one: Fraction(one.loss_ratio), default=None)
-    draws = None if strictest is None else strictest.believed_draws
-    if draws is None:
+    drawn = [one for one in goals if over_draws(one)]
+    told = drawn[0].draws.told if drawn and drawn[0].draws is not None else ()
+    ends = [(one.lower_fps, one.upper_fps) for one in told if one.limit in (Limit.DUT, Limit.VNF)]
+    if len(ends) < max(2, len(told)):
         return None
-    ends = [(one.lower_fps, one.upper_fps) for one in draws.told[:2]]
-    middles = [Fraction(low + high, 2) for low, high in ends if low is not None and high]
-    return max(middles) / min(middles) - 1 if len(middles) == len(ends) else None
+    lowers, uppers = [one[0] or 0 for one in ends], [one[1] or 0 for one in ends]
+    if min(*lowers, *uppers) == 0:
+        return None
+    least = Fraction(max(lowers), min(uppers)) - 1
+    return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
 
 
 def by_draw(goal: GoalResult) -> list[tuple[Draw, str]]:

@@ -430,16 +430,16 @@ def _of_cases(rows: Sequence[CaseRow], width: int) -> Iterator[Table]:
     """Yield what is said of cases, in one table where there is room and else by subjects."""
     case, limit, outcome = column_case(rows), limit_column(), outcome_column()
     bounds = [*goal_columns(rows), *load_columns(rows), *first_figures(rows)]
-    switch, hits = [*switch_columns(rows), *regime_columns(rows)], hit_columns(rows)
+    which, hits = [*switch_columns(rows), *regime_columns(rows)], hit_columns(rows)
     rates = rate_columns(rows) if any(row.rates_fps for row in rows) else []
     latency, effort = latency_columns(), effort_columns(rows)
     silent = [column.name for column in (*latency, *effort)]
     if width >= WIDE:
-        every = [case, *switch, *bounds, *hits, *rates, limit, *latency, *effort, outcome]
+        every = [case, *which, *bounds, *hits, *rates, limit, *latency, *effort, outcome]
         yield Table.made("cases", every, rows).without(NOTHING, silent)
         return
     subjects: tuple[list[CaseColumn], ...] = (
-        [*switch, *bounds, limit, outcome],
+        [*which, *bounds, limit, outcome],
         rates,
         [*latency, *effort],
         hits,

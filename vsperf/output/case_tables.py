@@ -34,6 +34,7 @@ from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
     End,
     above_text,
+    counted,
     human_count,
     human_fps,
     human_interval,
@@ -72,8 +73,6 @@ AND = ", "
 LEVEL_MARKS = {Level.UNCONDITIONAL: "✓", Level.CONDITIONAL: "(✓)", Level.NOT: "✗"}
 MOST_GOALS = 3
 """So many goals stand side by side; more of them get a table of their own."""
-FEW_CASES = 5
-"""From so many cases on it is said by how much deployments differ in all of them."""
 MOST_WARNINGS = 100
 """Different ones that people are shown at once; somebody's record may hold any number."""
 
@@ -107,20 +106,19 @@ def switch_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
 
 
 def regime_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
-    """Say where the CPUs were, where some rows are of one regime and others are not.
+    """Say of which regime rows are, where they are not of the same.
 
-    A size that was measured near is no faster than one that was measured far.
+    What was measured near need not be faster than what was measured far.
     """
     boundary = parted(row.result for row in rows)
-    if len({alone_in(row.result, boundary) for row in rows}) < 2:
-        return []
 
     def cell(row: CaseRow) -> str:
         if any(goal.regimes for goal in row.goals):
             return "both"
         return alone_in(row.result, boundary) or NOTHING
 
-    return [Column("CPUs", of=cell)]
+    differ = len({*map(cell, rows)} - {NOTHING}) > 1
+    return [Column("regime", of=cell)] if differ else []
 
 
 def goal_columns(rows: Sequence[CaseRow]) -> list[CaseColumn]:
@@ -488,11 +486,13 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
     ]
     differ = (deployments_apart(row.goals) for row in rows)
     apart = [one for one in differ if one is not None]
-    if len(apart) >= FEW_CASES:
+    if len(apart) > 1:
+        least, most = max(one[0] for one in apart), max(one[1] for one in apart)
+        at_least = f"{rounded_share(least, 1, End.LOWER)} at least and " if least else ""
         lines.append(
-            "deployed anew, the middle of an interval was another one by up to "
-            f"{rounded_share(max(apart), 1, End.UPPER)} in {len(apart)} cases, and by more than "
-            f"that it is in about {1 / (len(apart) + 1):.0%} of cases"
+            f"deployed anew, a switch was another one by {at_least}"
+            f"{rounded_share(most, 1, End.UPPER)} at most, by the intervals of "
+            f"{counted(len(apart), 'case')} of {len(rows)} whose ends are its own"
         )
     return lines
 

@@ -73,15 +73,16 @@ def boundary_among(spans: Iterable[tuple[int, int]]) -> Boundary | None:
 def span_of(trials: Iterable[Trial]) -> tuple[int, int] | None:
     """Return the shortest and the longest round trip of trials of one regime.
 
-    One look that was disturbed is left out, as it makes no regime. None where that does not bring
-    them together, or nobody looked.
+    One look that was disturbed is left out, as it makes no regime: that between two trials is one
+    look of both. None where that does not bring them together, or nobody looked.
     """
-    ends = [[max(1, trip) for trip in one.round_trips_ns] for one in trials if _known(one)]
-    least, most = sorted(min(pair) for pair in ends), sorted(max(pair) for pair in ends)
-    for spared in range(min(LEAST_TRIALS, len(ends))):
-        span = least[spared], most[-1 - spared]
-        if span[0] <= span[1] < APART * span[0]:
-            return span
+    looks: list[int] = []
+    for before, after in (one.round_trips_ns for one in trials if _known(one)):
+        looks += [after] if looks and looks[-1] == before else [before, after]
+    looks = sorted(max(1, trip) for trip in looks)
+    for kept in (looks, looks[1:], looks[:-1]):
+        if kept and kept[-1] < APART * kept[0]:
+            return kept[0], kept[-1]
     return None
 
 

@@ -223,13 +223,14 @@ class Again:
     def _around(self, loads: Loads, apart: Fraction, here: Bounds) -> Loads:
         """Return the loads that are not much farther than the known bounds.
 
-        Bounds that another goal has left here are among them, or nothing would lead to these.
+        Bounds that another goal has left here are among them, a lower one above and an upper one
+        below, too: or the same load would be tried time and again, and never be beyond them.
         """
         lower = self.first.lower_fps or loads.minimum
         upper = self.first.upper_fps or lower
-        lowest, highest = int(lower * (1 - apart)), int(upper * (1 + apart))
-        lowest = max(loads.minimum, min(lowest, here.lower or lowest))
-        highest = min(loads.maximum, max(highest, here.upper or highest))
+        left = [one for one in (here.lower, here.upper) if one is not None]
+        lowest = max(loads.minimum, min([int(lower * (1 - apart)), *left]))
+        highest = min(loads.maximum, max([int(upper * (1 + apart)), *left]))
         if loads.step is not None:
             lowest = loads.maximum - -(-(loads.maximum - lowest) // loads.step) * loads.step
             highest = loads.maximum - (loads.maximum - highest) // loads.step * loads.step

@@ -23,10 +23,9 @@ from vsperf.records.regime import Boundary, Regime, boundary_of, regime_of, shar
 from vsperf.records.result import GoalResult, Limit, RegimeResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
-from vsperf.search.classify import bounds_of
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
-from vsperf.search.verdict import Question, answer
+from vsperf.search.verdict import Question, answer, decided_of
 
 HELD = Fraction(3, 10)
 """Of its time a search may hold trials back."""
@@ -286,17 +285,13 @@ class Regimes:
 
 
 def regime_answer(question: Question, seen: InRegime, why_not: str | None) -> RegimeResult:
-    """Return the answer in a regime, or that there is none, and why.
-
-    Where the time ended, what is decided by then is an answer, too: that so much passed.
-    """
+    """Return the answer in a regime, or that there is none, and why."""
     trips = [trip for one in seen.trials for trip in one.round_trips_ns]
     found: dict[str, Any] = {"reason": why_not}
     if why_not is None:
         found = answer(question, seen.trials).model_dump(include=PARTIAL)
-    elif why_not == TIME_OVER and bounds_of(question.rule, seen.trials).lower is not None:
-        early = question.ended(complete=False)
-        found = answer(early, seen.trials, decided=True).model_dump(include=PARTIAL)
+    elif why_not == TIME_OVER and (known := decided_of(question, seen.trials)):
+        found = {"reason": f"{why_not}; {known}"}
     return RegimeResult(
         regime=seen.regime,
         share=str(seen.share),

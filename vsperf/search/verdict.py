@@ -164,18 +164,16 @@ class Question:
         return replace(self, verified=verified, unverified=unverified, complete=complete)
 
 
-def answer(question: Question, trials: Sequence[Trial], *, decided: bool = False) -> GoalResult:
+def answer(question: Question, trials: Sequence[Trial]) -> GoalResult:
     """Return the result of a goal from all trials of its search.
 
-    When the time ended before both bounds were decided, the other is taken from what there is,
-    unless it is to be `decided`: a wider interval on less evidence, which its limit and flag say,
-    is worth more than none. What is decided stands: one failed trial below a load that has passed
-    long enough is no bound.
+    When the time ended before both bounds were decided, the other is taken from what there is: a
+    wider interval on less evidence, which its limit and flag say, is worth more than none. What is
+    decided stands: one failed trial below a load that has passed long enough is no bound.
     """
     groups = by_load(trials)
     bounds = bounds_of(question.rule, trials)
-    early = not decided and _undecided(question, bounds)
-    if early and isinstance(question.rule, DurationRule):
+    if _undecided(question, bounds) and isinstance(question.rule, DurationRule):
         question = replace(question, rule=question.rule.so_far(trials), provisional=True)
         from_decided = [one for one in trials if one.load_fps >= (bounds.lower or 0)]
         bounds = bounds_of(question.rule, from_decided)
@@ -432,13 +430,19 @@ def known_of(question: Question, groups: Groups, bounds: Bounds) -> str:
     return "; ".join(said) or "no load was decided"
 
 
+def decided_of(question: Question, trials: Sequence[Trial]) -> str:
+    """Say what is decided of a goal by trials that did not suffice; nothing if nothing is."""
+    bounds = bounds_of(question.rule, trials)
+    if bounds.lower is None and bounds.upper is None:
+        return ""
+    return known_of(question, by_load(trials), bounds)
+
+
 def _ended_early(question: Question, groups: Groups, bounds: Bounds) -> str:
     if bounds.upper is None and bounds.lower is None:
         return "the time ended before any load was decided"
     if bounds.upper is None:
-        some_failed = any(lossy_trials(question.rule, group) for group in groups.values())
-        first = "there was an upper bound" if some_failed else "any load had failed"
-        what = f"the time ended before {first}"
+        what = "the time ended before any load had failed"
     elif bounds.lower is None:
         what = "the time ended before there was a lower bound"
     elif question.provisional:
