@@ -25,7 +25,7 @@ help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 20
 
 run: setup ## set up, then measure OVS-DPDK on this machine
-	@$(as_root) .venv/bin/vsperf run phy2phy_tput --set search.draws=2 --budget 390s --wait 2m
+	@$(as_root) .venv/bin/vsperf run phy2phy_tput --set search.draws=2 --budget 7m --wait 2m
 
 bench: setup-bench ## set up, then hold tgen and vsperf against others: a few minutes, one table
 	@$(as_root) $(python) tools/bench/run_all.py --short

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from test_draws import draw
 from test_paired_runs import vsperf
 
 from vsperf.analysis.answers import findings_of, over_draws
+from vsperf.analysis.deployments import Apart
 from vsperf.analysis.difference import scatter_of
 from vsperf.analysis.summary import CaseRow
 from vsperf.config.expect import Bound, Expectation
@@ -237,14 +240,44 @@ def test_of_several_cases_it_is_said_how_far_deployments_lie_apart() -> None:
     """As far as intervals tell: 4.85 and 5.2 at least, and 4.8 and 5.25 at most."""
     (said,) = anew(drawn(LOW, LOW), drawn(LOW, HIGH), drawn(LOW))
     assert said == (
-        "deployed anew, a switch was another one by 7.2% at least and 9.4% at most, by the "
-        "intervals of 2 cases of 3 whose ends are its own"
+        "deployed anew, a switch was another one by 7.2% at least and 9.4% at most, by 2 cases of "
+        "3 whose intervals end where it does"
     )
 
 
 def test_intervals_of_one_capacity_tell_of_no_difference() -> None:
     (said,) = anew(drawn(LOW, LOW), drawn(LOW, (4_820_000, 4_870_000)))
-    assert "was another one by 1.5% at most, by" in said
+    assert "was another one by 1.5% at most, by 2 cases" in said
+
+
+def test_of_few_cases_nobody_says_where_one_more_lies() -> None:
+    assert "one more lies" not in anew(*3 * [drawn(LOW, HIGH)])[0]
+    assert "; one more lies within 21.1% of the middle" in anew(*4 * [drawn(LOW, HIGH)])[0]
+
+
+@pytest.mark.parametrize("scatter", [0.01, 0.03])
+@pytest.mark.parametrize(("cases", "deployments"), [(7, 2), (4, 2), (3, 5)])
+def test_one_more_deployment_lies_there_in_as_many_cases_as_is_said(
+    scatter: float, cases: int, deployments: int
+) -> None:
+    """Of switches that scatter so, seen by intervals of 2 % that begin anywhere."""
+    luck = random.Random(34)
+
+    def ends() -> tuple[int, int]:
+        lower = 5_000_000 * math.exp(luck.gauss(0, scatter)) * (1 - luck.random() * 0.02)
+        return round(lower), round(lower * 1.02)
+
+    held = 0
+    for _ in range(sessions := 1000):
+        made = [goal(*(ends() for _ in range(deployments))) for _ in range(cases)]
+        within = known(known(Apart.of([one] for one in made)).within)
+        middle = statistics.fmean(sum(ends) / 2 for ends in _ends(made[0]))
+        held += abs(math.log(sum(ends()) / 2 / middle)) <= math.log1p(within)
+    assert 0.93 <= held / sessions <= 0.97
+
+
+def _ends(found: GoalResult) -> list[tuple[int, int]]:
+    return [(one.lower_fps or 0, one.upper_fps or 0) for one in known(found.draws).made]
 
 
 def test_where_the_generator_is_the_end_it_tells_nothing_of_a_switch() -> None:

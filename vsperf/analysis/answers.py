@@ -87,24 +87,6 @@ def over_draws(goal: GoalResult) -> str:
     return f"{IN_VIEW[draws.view]}{told} over {made}{fewer}"
 
 
-def deployments_apart(goals: Iterable[GoalResult]) -> tuple[Fraction, Fraction] | None:
-    """Return by how much deployments of a case differ at least and at most, by its first goal.
-
-    By what their intervals leave open: those of one capacity differ by nothing at least. None where
-    an end is not the switch's own.
-    """
-    drawn = [one for one in goals if over_draws(one)]
-    told = drawn[0].draws.told if drawn and drawn[0].draws is not None else ()
-    ends = [(one.lower_fps, one.upper_fps) for one in told if one.limit in (Limit.DUT, Limit.VNF)]
-    if len(ends) < max(2, len(told)):
-        return None
-    lowers, uppers = [one[0] or 0 for one in ends], [one[1] or 0 for one in ends]
-    if min(*lowers, *uppers) == 0:
-        return None
-    least = Fraction(max(lowers), min(uppers)) - 1
-    return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
-
-
 def by_draw(goal: GoalResult) -> list[tuple[Draw, str]]:
     """Return the answers to a goal by deployment, with their intervals, or none."""
     return [

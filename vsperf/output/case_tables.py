@@ -12,7 +12,6 @@ from vsperf.analysis.answers import (
     alone_in,
     another,
     answers,
-    deployments_apart,
     longest_away,
     loss_text,
     most_lost,
@@ -20,6 +19,7 @@ from vsperf.analysis.answers import (
     parted,
     share_text,
 )
+from vsperf.analysis.deployments import LEVEL, Apart
 from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import (
     LOSSY,
@@ -484,15 +484,19 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
         "ones; each deployment is a draw of its own, and one more lies beyond these in about "
         f"{2 / (fewest + 1):.0%} of cases"
     ]
-    differ = (deployments_apart(row.goals) for row in rows)
-    apart = [one for one in differ if one is not None]
-    if len(apart) > 1:
-        least, most = max(one[0] for one in apart), max(one[1] for one in apart)
-        at_least = f"{rounded_share(least, 1, End.LOWER)} at least and " if least else ""
+    apart = Apart.of(row.goals for row in rows)
+    if apart is not None and apart.cases > 1:
+        at_least = (
+            f"{rounded_share(apart.least, 1, End.LOWER)} at least and " if apart.least else ""
+        )
+        more = ""
+        if apart.within is not None:
+            share = rounded_share(apart.within, 1, End.UPPER)
+            more = f"; one more lies within {share} of the middle of these in {LEVEL:.0%} of cases"
         lines.append(
             f"deployed anew, a switch was another one by {at_least}"
-            f"{rounded_share(most, 1, End.UPPER)} at most, by the intervals of "
-            f"{counted(len(apart), 'case')} of {len(rows)} whose ends are its own"
+            f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} "
+            f"of {len(rows)} whose intervals end where it does{more}"
         )
     return lines
 

@@ -125,7 +125,7 @@ def budget_text(planned: Sequence[Planned], budget: Duration | None) -> str | No
     deploying = f"; deploying takes {beside} beside it" if estimate.beside_s else ""
     return (
         f"the budget of {budget} is less than the estimate of "
-        f"{human_seconds(estimate.measuring_s)}{simulated} for all trials: some searches will end "
+        f"{human_seconds(estimate.measuring_s)}{simulated} for all trials: some searches may end "
         f"with wider intervals{deploying}"
     )
 
