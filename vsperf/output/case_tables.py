@@ -484,7 +484,8 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
         "ones; each deployment is a draw of its own, and one more lies beyond these in about "
         f"{2 / (fewest + 1):.0%} of cases"
     ]
-    apart = Apart.of(row.goals for row in rows)
+    switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
+    apart = Apart.of(row.goals for row in rows) if len(switches) == 1 else None
     if apart is not None and apart.cases > 1:
         at_least = (
             f"{rounded_share(apart.least, 1, End.LOWER)} at least and " if apart.least else ""
