@@ -16,7 +16,7 @@ from all_wrong import none_wrong
 from assertions import known
 from record_samples import goal as answered
 from reread import answers
-from search_models import LINE_RATE, LOADS, NDR_PDR, spec_of, switch
+from search_models import LINE_RATE, LOADS, NDR_PDR, lossy, spec_of, switch
 from slot_samples import in_slots
 from test_regimes import FAR_NS, NEAR_NS, SHORT, Host
 
@@ -33,6 +33,7 @@ from vsperf.search.draws import WIDTH
 NDR = {"ndr": {"loss_ratio": "0"}}
 CAPACITY = 5_000_000
 SCATTER = 0.04
+SLIGHT = Fraction(3, 1000)
 QUICK: dict[str, dict[str, Any]] = {**SHORT, "mlr": {"duration_sum": "5s", "width": "1%"}}
 Measure = Callable[[int, int], Trial]
 
@@ -140,6 +141,21 @@ def test_a_goal_finds_its_way_from_where_another_one_has_been(percent: int, widt
         carried = truth / (1 - Fraction(goal.loss_ratio))
         assert (other.lower_fps or 0) <= carried < (other.upper_fps or 0)
     assert sum(one.deployment == 2 for one in stage.trials) <= 30
+
+
+def losing_a_bit(knee_fps: int) -> Measure:
+    """A switch that loses 0.3 % above its knee, which is too much for one goal alone."""
+    return lambda load, ns: lossy(load, ns / NANOSECONDS, SLIGHT if load > knee_fps else 0)
+
+
+def test_a_load_that_passed_above_where_a_goal_begins_is_not_tried_for_ever() -> None:
+    """What fails NDR there passes PDR, whose range ended below it."""
+    spec = asked("mlr", goals=NDR_PDR, draws=2, width="2%", duration_sum="3s")
+    stage = Stage(switch(CAPACITY))
+    result = drawn(spec, stage, [losing_a_bit(CAPACITY * 103 // 100)])
+    ndr, pdr = (known(goal.draws).made[1] for goal in result.goals)
+    assert ndr.told
+    assert (pdr.lower_fps or 0) > CAPACITY * 110 // 100, pdr.reason
 
 
 @pytest.mark.parametrize("name", QUICK)

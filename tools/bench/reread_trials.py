@@ -180,9 +180,9 @@ def met_alone(trials: Sequence[Trial]) -> tuple[int, int] | None:
     known = [one.round_trips_ns for one in trials if len(one.round_trips_ns) == 2]
     if gap_of(trials) is not None:
         return None
-    one_look = [False, *(one[1] == other[0] for one, other in itertools.pairwise(known))]
-    told = zip(known, one_look, strict=True)
-    looks = sorted(max(1, trip) for pair, again in told for trip in pair[1 if again else 0 :])
+    again = [one[1] == other[0] for one, other in itertools.pairwise(known)]  # one look of both
+    told = zip(known, [False, *again], strict=False)
+    looks = sorted(max(1, trip) for pair, seen in told for trip in pair[1 if seen else 0 :])
     ends = [(0, 1), (1, 1), (0, 2)]  # all of them, or without the shortest, or the longest
     pairs = [(looks[low], looks[-high]) for low, high in ends if low + high <= len(looks)]
     return next(((least, most) for least, most in pairs if least <= most < 2 * least), None)
