@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import yaml
 from common import Option, Ratio, carry_out, options, say
 from coverage_models import LINE_RATE, MODELS, WAYS, Course, Model, far, now, shares
 from coverage_world import World, carried, met, threads
@@ -74,15 +75,19 @@ METHODS: dict[str, type[Throughput]] = {
     "rfc2544": Rfc2544Search,
     "tst009": Tst009Search,
 }
+PRESETS = Path(__file__).resolve().parents[2] / "conf" / "presets"
+
+
+def of_preset(name: str) -> dict[str, Any]:
+    """Return what a preset asks of its search, on top of what it extends."""
+    found = yaml.safe_load((PRESETS / f"{name}.yaml").read_text())
+    base = found["preset"].get("extends")
+    return {**(of_preset(base) if base else {}), **found["search"]}
+
+
 SEARCHES: dict[str, dict[str, Any]] = {
-    "quick": {
-        "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "500ms",
-        "final_duration": "1s", "duration_sum": "3s", "width": "2%",
-    },
-    "standard": {
-        "kind": "mlr", "exceed_ratio": "50%", "initial_duration": "1s",
-        "final_duration": "1s", "duration_sum": "21s", "width": "0.5%",
-    },
+    "quick": of_preset("quick"),
+    "standard": of_preset("standard"),
     "rfc2544": {"kind": "rfc2544", "duration": "10s", "resolution": "0.5%"},
     "tst009": {
         "kind": "tst009", "duration": "10s", "step": "0.5%", "max_repeats": 3,
@@ -248,10 +253,12 @@ def told(cells: Mapping[Cell, Held]) -> str:
 
 
 def state() -> str:
-    """Name what decides on what is found: Python and all code here but the command line."""
+    """Name what decides on what is found: Python, presets, and all code but the command line."""
     found = hashlib.sha256(sys.version.encode())
     house, here = Path(vsperf.__file__).parent, Path(__file__).parent
-    for path in sorted({*house.rglob("*.py"), *here.rglob("*.py"), *here.rglob("*.json")}):
+    for path in sorted(
+        {*house.rglob("*.py"), *here.rglob("*.py"), *here.rglob("*.json"), *PRESETS.glob("*.yaml")}
+    ):
         if house / "cli" not in path.parents:
             found.update(f"{path.name}\0".encode() + path.read_bytes())
     return found.hexdigest()[:16]

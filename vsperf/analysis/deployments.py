@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from vsperf.analysis.summary import CaseRow
+from vsperf.quantities.human import End, counted, rounded_share
 from vsperf.records.result import GoalResult, Limit
 
 LEVEL = 0.95
@@ -41,12 +43,27 @@ class Apart:
         found = [ends for goals in cases if (ends := _own_ends(goals))]
         if not found:
             return None
-        return cls(
-            len(found),
-            max(max(Fraction(0), _ratio(_lowers(one), _uppers(one)) - 1) for one in found),
-            max(_ratio(_uppers(one), _lowers(one)) - 1 for one in found),
-            _within(found),
-        )
+        least, most = zip(*map(_apart, found), strict=True)
+        return cls(len(found), max(least), max(most), _within(found))
+
+
+def deployed_anew(rows: Sequence[CaseRow]) -> str:
+    """Say how far deployments of a switch lie apart; nothing of several ones, or of one case."""
+    switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
+    apart = Apart.of(row.goals for row in rows) if len(switches) == 1 else None
+    if apart is None or apart.cases == 1:
+        return ""
+    least, more = "", ""
+    if apart.least:
+        least = f"{rounded_share(apart.least, 1, End.LOWER)} at least and "
+    if apart.within is not None:
+        share = rounded_share(apart.within, 1, End.UPPER)
+        more = f"; one more lies within {share} of the middle of these in {LEVEL:.0%} of cases"
+    return (
+        f"deployed anew, a switch was another one by {least}"
+        f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} of "
+        f"{len(rows)} whose intervals end where it does{more}"
+    )
 
 
 def _own_ends(goals: Sequence[GoalResult]) -> Ends:
@@ -60,16 +77,11 @@ def _own_ends(goals: Sequence[GoalResult]) -> Ends:
     return tuple(ends) if len(ends) > 1 else ()
 
 
-def _lowers(ends: Ends) -> list[int]:
-    return [lower for lower, _ in ends]
-
-
-def _uppers(ends: Ends) -> list[int]:
-    return [upper for _, upper in ends]
-
-
-def _ratio(highest: Sequence[int], lowest: Sequence[int]) -> Fraction:
-    return Fraction(max(highest), min(lowest))
+def _apart(ends: Ends) -> tuple[Fraction, Fraction]:
+    """Return by how much the fastest and the slowest differ at least, and at most."""
+    lowers, uppers = zip(*ends, strict=True)
+    least = Fraction(max(lowers), min(uppers)) - 1
+    return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
 
 
 def _within(cases: Sequence[Ends]) -> float | None:

@@ -19,7 +19,7 @@ from vsperf.analysis.answers import (
     parted,
     share_text,
 )
-from vsperf.analysis.deployments import LEVEL, Apart
+from vsperf.analysis.deployments import deployed_anew
 from vsperf.analysis.repeats import Series, series_of
 from vsperf.analysis.summary import (
     LOSSY,
@@ -34,7 +34,6 @@ from vsperf.output.table import NOTHING, Cell, Column, Table, columns
 from vsperf.quantities.human import (
     End,
     above_text,
-    counted,
     human_count,
     human_fps,
     human_interval,
@@ -482,24 +481,10 @@ def _over(rows: Sequence[CaseRow]) -> list[str]:
     lines = [
         "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
         "ones; each deployment is a draw of its own, and one more lies beyond these in about "
-        f"{2 / (fewest + 1):.0%} of cases"
+        f"{2 / (fewest + 1):.0%} of cases",
+        deployed_anew(rows),
     ]
-    switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
-    apart = Apart.of(row.goals for row in rows) if len(switches) == 1 else None
-    if apart is not None and apart.cases > 1:
-        at_least = (
-            f"{rounded_share(apart.least, 1, End.LOWER)} at least and " if apart.least else ""
-        )
-        more = ""
-        if apart.within is not None:
-            share = rounded_share(apart.within, 1, End.UPPER)
-            more = f"; one more lies within {share} of the middle of these in {LEVEL:.0%} of cases"
-        lines.append(
-            f"deployed anew, a switch was another one by {at_least}"
-            f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} "
-            f"of {len(rows)} whose intervals end where it does{more}"
-        )
-    return lines
+    return [line for line in lines if line]
 
 
 def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:
