@@ -19,7 +19,7 @@ from vsperf.errors import ExitCode
 from vsperf.records.files.view import open_run
 
 PIPELINES = Path(__file__).parents[2] / "docs" / "ci"
-GIVEN = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "CI_JOB_ID": "7", "BUILD_NUMBER": "7"}
+GIVEN = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "CI_JOB_ID": "7", "BUILD_TAG": "7"}
 """What the services set."""
 EXPRESSION = re.compile(r"\$\{\{ github\.(\w+) \}\}")
 REVISION = "0123456789012345678901234567890123456789"

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_attacks import REPOSITORY, load_tool
+from conftest import REPOSITORY
+from test_attacks import load_tool
 
 
 @pytest.mark.parametrize("compiler", ["cc", "ccache cc", "/usr/bin/ccache /usr/bin/gcc"])

@@ -20,11 +20,12 @@ from test_draws import draw
 from test_paired_runs import vsperf
 
 from vsperf.analysis.answers import findings_of, over_draws
-from vsperf.analysis.deployments import Apart
+from vsperf.analysis.deployments import Apart, drawn_ends
 from vsperf.analysis.difference import scatter_of
 from vsperf.analysis.summary import CaseRow
 from vsperf.config.expect import Bound, Expectation
-from vsperf.engine.criteria import believed_draws, check_all
+from vsperf.engine.criteria import check_all
+from vsperf.engine.doubts import believed_draws
 from vsperf.errors import ExitCode
 from vsperf.output.case_tables import legend
 from vsperf.quantities.units import NANOSECONDS, Ratio
@@ -64,6 +65,15 @@ LOW, HIGH = (4_800_000, 4_850_000), (5_200_000, 5_250_000)
 @pytest.mark.parametrize(("least", "met"), [("4.7Mfps", True), ("5Mfps", None), ("5.3Mfps", False)])
 def test_a_bound_is_met_where_all_deployments_reach_it(least: str, met: bool | None) -> None:
     assert checked(goal(LOW, HIGH), min=least).met is met
+
+
+@pytest.mark.parametrize(("far", "met"), [(5_100_000, True), (4_500_000, None)])
+def test_deployments_near_each_other_do_not_answer_for_those_far_away(
+    far: int, met: bool | None
+) -> None:
+    regimes = (in_regime(Regime.NEAR, "3/4", HIGH[0]), in_regime(Regime.FAR, "1/4", far))
+    found = goal(HIGH, HIGH, view=View.NEAR, regimes=regimes)
+    assert checked(found, min="5Mfps").met is met
 
 
 def test_an_open_one_says_how_many_do() -> None:
@@ -241,7 +251,7 @@ def test_of_several_cases_it_is_said_how_far_deployments_lie_apart() -> None:
     (said,) = anew(drawn(LOW, LOW), drawn(LOW, HIGH), drawn(LOW))
     assert said == (
         "deployed anew, a switch was another one by 7.2% at least and 9.4% at most, by 2 cases of "
-        "3 whose intervals end where it does"
+        "3 whose limit is the switch"
     )
 
 
@@ -270,7 +280,7 @@ def test_one_more_deployment_lies_there_in_as_many_cases_as_is_said(
     held = 0
     for _ in range(sessions := 1000):
         made = [goal(*(ends() for _ in range(deployments))) for _ in range(cases)]
-        within = known(known(Apart.of([one] for one in made)).within)
+        within = known(known(Apart.of(drawn_ends([one]) for one in made)).within)
         middle = statistics.fmean(sum(ends) / 2 for ends in _ends(made[0]))
         held += abs(math.log(sum(ends()) / 2 / middle)) <= math.log1p(within)
     assert 0.93 <= held / sessions <= 0.97
@@ -278,6 +288,21 @@ def test_one_more_deployment_lies_there_in_as_many_cases_as_is_said(
 
 def _ends(found: GoalResult) -> list[tuple[int, int]]:
     return [(one.lower_fps or 0, one.upper_fps or 0) for one in known(found.draws).made]
+
+
+def repeated(case: str, ends: tuple[int, int], **more: Any) -> CaseRow:
+    """Return the row of a case that was asked on one deployment, and its id."""
+    one = goal(ends, **more).model_copy(update={"draws": None})
+    result = SearchResult(goals=(one,), round_trips_ns=more.get("met"))
+    plan = planned().model_copy(update={"id": case})
+    return CaseRow(view_of(plan, case_record("mine", result=result)))
+
+
+def test_repeats_of_a_case_are_deployments_as_well() -> None:
+    rows = [repeated(case, ends) for case in ("64B", "128B") for ends in (LOW, HIGH)]
+    (said,) = anew(*rows)
+    assert "by 7.2% at least and 9.4% at most, by 2 cases of 2 whose limit is the switch" in said
+    assert not anew(*(repeated(case, LOW) for case in ("64B", "128B"))), "nothing was repeated"
 
 
 def test_where_the_generator_is_the_end_it_tells_nothing_of_a_switch() -> None:

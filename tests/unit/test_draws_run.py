@@ -374,4 +374,7 @@ def test_a_trend_has_them(tmp_path: Path, goal: str) -> None:
     measured(tmp_path, seed=50)
     done = vsperf("trend", "phy2phy_tput", "--results", str(tmp_path), "--json")
     assert done.exit_code == 0, done.output
-    assert f"{goal} over draws" in done.output
+    told = {one["number"] for one in json.loads(done.output)}
+    assert f"{goal} over draws" in told
+    text = vsperf("trend", "phy2phy_tput", "--results", str(tmp_path), "--metric", goal)
+    assert "it is the draw of one deployment of several: see it over draws" in text.output

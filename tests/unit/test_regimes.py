@@ -577,7 +577,29 @@ def test_a_criterion_that_the_machine_decided_says_what_passed_in_each_regime() 
     result = SearchResult(goals=(one.model_copy(update={"regimes": there}),))
     (check,) = check_all(spec(AT_LEAST_5M), result, ())
     assert check.met is None
-    assert "5.200 Mfps while they were near, 4.000 Mfps while they were far" in check.found
+    assert check.found.endswith(
+        "the machine moved its CPUs: 5.200 … 5.252 Mfps while they were near, 4.000 … 4.040 Mfps "
+        "while they were far"
+    )
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "met"), [(5.2, 5.1, True), (4.9, 4.5, False), (5.2, 4.5, None)]
+)
+@pytest.mark.parametrize("left", [True, False])
+def test_a_bound_is_met_or_missed_where_all_regimes_agree(
+    near: float, far: float, met: bool | None, left: bool
+) -> None:
+    """Whether all trials together were asked no more, or ended where the machine decided."""
+    (one,) = ndr(4_000_000, 5_250_000, Limit.HOST).goals
+    there = tuple(
+        regime(name, round(rate * 1e6), "1/2")
+        for name, rate in zip(Regime, (near, far), strict=True)
+    )
+    flags = (Flag.LEFT_TO_REGIMES,) if left else ()
+    result = SearchResult(goals=(one.model_copy(update={"regimes": there, "flags": flags}),))
+    (check,) = check_all(spec(AT_LEAST_5M), result, ())
+    assert check.met is met
 
 
 def test_a_search_that_went_by_regime_is_no_binary_search_of_tst_009() -> None:

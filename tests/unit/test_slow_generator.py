@@ -45,10 +45,10 @@ class TestSlowGenerator:
         assert ratio.value == pytest.approx(0.95, abs=0.01)
         assert (ratio.upper or 1) < 1
         assert ratio.flags == ()
-        assert ratio.reason.endswith(
+        assert (
             "; of 240 passes they waited for the generator: B alone in 0, A alone in 0, both in "
             "80, which are left out"
-        )
+        ) in ratio.reason
         assert found["rate_a"].flags == (Flag.NOT_OVERLOADED,)  # so much at least
 
     def test_so_are_rounds_in_which_there_are_too_few_others(self) -> None:
@@ -76,7 +76,7 @@ class TestSlowGenerator:
         assert ratio.flags == (Flag.NOT_OVERLOADED,)
         assert (ratio.upper is None) == (name == "B")
         assert (ratio.lower == 0) == (name == "A")
-        assert ratio.reason.endswith(f", so {name} may be faster")
+        assert f", so {name} may be faster" in ratio.reason
 
     def test_who_waits_all_the_time_is_known_to_be_no_slower_than_that(self) -> None:
         """The other one waits in some of these passes, and they are left out."""

@@ -214,7 +214,7 @@ def near_and_far(results: Path) -> dict[str, Trend]:
 
 def test_a_machine_that_moved_its_cpus_is_no_change_of_a_switch(tmp_path: Path) -> None:
     found = near_and_far(tmp_path)
-    assert found["ndr"].by_regime
+    assert found["ndr"].told_by == "near, and far"
     assert {name: (len(one.points), one.steps) for name, one in found.items()} == {
         "ndr": (12, ()),
         "ndr near": (6, ()),
@@ -222,11 +222,17 @@ def test_a_machine_that_moved_its_cpus_is_no_change_of_a_switch(tmp_path: Path) 
     }
 
 
-def test_where_a_run_does_not_tell_its_regime_all_trials_have_levels(tmp_path: Path) -> None:
+def test_so_it_is_beside_a_run_that_does_not_tell_its_regime(tmp_path: Path) -> None:
     stored(tmp_path, 20, [800_000])
     found = near_and_far(tmp_path)
-    assert not found["ndr"].by_regime
-    assert len(found["ndr"].steps) == 1
+    assert (len(found["ndr"].points), found["ndr"].steps) == (13, ())
+
+
+def test_where_all_runs_tell_one_regime_all_trials_have_levels(tmp_path: Path) -> None:
+    for day in range(1, 13):
+        stored(tmp_path, day, [(1000_000 if day <= 6 else 800_000) + day], met=(70, 125))
+    (found,) = trends(tmp_path, CASE).found
+    assert (found.name, len(found.steps)) == ("ndr", 1)
 
 
 def test_repeats_of_a_run_are_one_point(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ from reread_verdicts import Around, goals_of_case
 import vsperf
 from vsperf.config.traffic import TrialPolicy
 from vsperf.drivers.generators.base import OnSample, TrialRequest
-from vsperf.engine.criteria import believed, flags_of
+from vsperf.engine.criteria import flags_of
+from vsperf.engine.doubts import believed
 from vsperf.engine.measurer import MeasuredBench, Measurer
 from vsperf.engine.watch import Seen, Watch
 from vsperf.errors import ComponentError, InvalidTrialError

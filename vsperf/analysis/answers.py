@@ -6,7 +6,7 @@ import enum
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.analysis.summary import CaseRow, latencies
@@ -331,16 +331,6 @@ def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:
     return boundary.holding(*result.round_trips_ns)
 
 
-def all_by_regime(results: Iterable[SearchResult]) -> bool:
-    """Whether each result tells what it was in, near or far, and not all in the same one."""
-    found = list(results)
-    boundary = parted(found)
-    return boundary is not None and all(
-        any(goal.regimes for goal in one.goals) or alone_in(one, boundary) is not None
-        for one in found
-    )
-
-
 def cleanest(goal: GoalResult) -> GoalResult | PartialResult:
     """Return the answer from clean time, or from all time where there is none: as by regime."""
     clean = goal.clean
@@ -373,6 +363,14 @@ def findings_of(
             yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal), noise)
     for goal in result.goals:
         yield from _of_draws(goal)
+    for measured in _measured(result, noise=noise, curve=curve):
+        yield measured
+        if regime is not None:
+            yield replace(measured, name=in_regime(measured.name, regime))
+
+
+def _measured(result: SearchResult, *, noise: bool, curve: bool) -> Iterator[Finding]:
+    """Yield what was measured, and not searched for."""
     for figure in result.figures:
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value, noise)
@@ -474,9 +472,14 @@ def _single(name: str, unit: Unit, value: float, limit: Limit | None) -> Finding
 # Latency percentiles as findings: they lie in the trials of a case, and not in its result.
 
 
-def latencies_of(trials: Sequence[Trial], result: SearchResult) -> Iterator[Finding]:
-    """Yield the percentiles of each load that latency was measured at."""
+def latencies_of(
+    trials: Sequence[Trial], result: SearchResult, boundary: Boundary | None = None
+) -> Iterator[Finding]:
+    """Yield the percentiles of each load that latency was measured at; by regime as others are."""
+    regime = alone_in(result, boundary)
     for latency in latencies(trials, result):
         for percent, value in latency.shown_ns.items():
             name = f"p{percent:g} at {latency.at}"
-            yield Finding(name, Unit.NANOSECONDS, value, value, value, None, Basis.NOTHING)
+            yield _single(name, Unit.NANOSECONDS, value, None)
+            if regime is not None:
+                yield _single(in_regime(name, regime), Unit.NANOSECONDS, value, None)

@@ -19,6 +19,7 @@ from vsperf.analysis.answers import (
     parted,
 )
 from vsperf.analysis.difference import (
+    MOST_DRAWN,
     SEEN,
     Change,
     Difference,
@@ -66,6 +67,10 @@ class Row:
     samples: tuple[Sample | None, ...]
     differences: tuple[Difference | None, ...]
     """Of each side but the first; None where one of the two has no number."""
+    simulated: bool = False
+    """Whether it is a model's, of which each deployment is as the one before."""
+    over_rounds: bool = False
+    """Whether it is one of rounds, for each of which all was deployed anew."""
 
     @property
     def changed(self) -> bool:
@@ -89,7 +94,21 @@ class Row:
 
         The whole interval decides, as it does of criteria: None where the share lies in it. Where
         there is none, a change is one of any size, such as a loss where there was none before.
+        A change from one deployment to one other may be what these two drew, unless it is larger
+        than draws are: None as well.
         """
+        worse = self._lies_worse(number, share)
+        if worse and self.drawn_once(number):
+            return True if self._lies_worse(number, max(share, MOST_DRAWN)) else None
+        return worse
+
+    def drawn_once(self, number: int) -> bool:
+        """Whether nobody knows how far deployments of a side and of the base lie apart."""
+        found = self.differences[number - 1]
+        unknown = found is not None and found.means in (Means.INTERVALS, Means.NOTHING)
+        return unknown and not (self.simulated or self.over_rounds)
+
+    def _lies_worse(self, number: int, share: float) -> bool | None:
         found = self.differences[number - 1]
         if found is None:
             return False
@@ -219,8 +238,13 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
     ]
     found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
+    rounds = {
+        label: any(case.rounds for group in groups for case in group[label]) for label in labels
+    }
     rows = [
-        row for label in labels for row in _rows(label, [one[label] for one in found], scatters)
+        replace(row, simulated=simulated, over_rounds=rounds[label])
+        for label in labels
+        for row in _rows(label, [one[label] for one in found], scatters)
     ]
     return Comparison(
         sides=tuple(sides),
@@ -390,7 +414,7 @@ def findings_in(
                 for one in findings_of(case.result, curve=curve, boundary=boundary, noise=noise)
                 if one.name not in CONTROLS
             ),
-            latencies_of(case.standing_trials, case.result) if latency else (),
+            latencies_of(case.standing_trials, case.result, boundary) if latency else (),
         )
         busy = too_busy_to_tell(case.record)
         yield from (replace(one, run=case.run, busy=busy) for one in found)

@@ -1,4 +1,4 @@
-"""How far deployments of a switch lie apart, by all cases that were asked on several.
+"""How far deployments of a switch lie apart, by all cases that were asked on several, or repeated.
 
 A case tells little of that: two or three draws. Several tell more, as a draw is one of memory, and
 its share of a rate much the same for all sizes of frames.
@@ -12,8 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from vsperf.analysis.answers import alone_in, cleanest, parted
 from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.human import End, counted, rounded_share
+from vsperf.records.flags import Severity, worst
+from vsperf.records.regime import Regime
 from vsperf.records.result import GoalResult, Limit
 
 LEVEL = 0.95
@@ -38,9 +41,9 @@ class Apart:
     None of too few."""
 
     @classmethod
-    def of(cls, cases: Iterable[Sequence[GoalResult]]) -> Apart | None:
-        """Return what cases tell by their goals; None where none does."""
-        found = [ends for goals in cases if (ends := _own_ends(goals))]
+    def of(cls, cases: Iterable[Ends]) -> Apart | None:
+        """Return what cases tell; None where none does."""
+        found = [ends for ends in cases if len(ends) > 1]
         if not found:
             return None
         least, most = zip(*map(_apart, found), strict=True)
@@ -50,7 +53,8 @@ class Apart:
 def deployed_anew(rows: Sequence[CaseRow]) -> str:
     """Say how far deployments of a switch lie apart; nothing of several ones, or of one case."""
     switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
-    apart = Apart.of(row.goals for row in rows) if len(switches) == 1 else None
+    cases = _cases(rows) if len(switches) == 1 else []
+    apart = Apart.of(cases)
     if apart is None or apart.cases == 1:
         return ""
     least, more = "", ""
@@ -62,11 +66,37 @@ def deployed_anew(rows: Sequence[CaseRow]) -> str:
     return (
         f"deployed anew, a switch was another one by {least}"
         f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} of "
-        f"{len(rows)} whose intervals end where it does{more}"
+        f"{len(cases)} whose limit is the switch{more}"
     )
 
 
-def _own_ends(goals: Sequence[GoalResult]) -> Ends:
+def _cases(rows: Sequence[CaseRow]) -> list[Ends]:
+    """Return the bounds on deployments of each case: its own, or else those of its repeats.
+
+    Repeats that met one regime alone are held against those that met the same.
+    """
+    boundary = parted(row.result for row in rows)
+    drawn, repeated = list[Ends](), dict[tuple[str, Regime | None], list[tuple[int, int]]]()
+    for row in rows:
+        if any(goal.draws is not None for goal in row.goals):
+            drawn.append(drawn_ends(row.goals))
+            continue
+        ends = repeated.setdefault((row.planned.id, alone_in(row.result, boundary)), [])
+        ends += _single(row.goals)
+    return [*drawn, *map(tuple, repeated.values())]
+
+
+def _single(goals: Sequence[GoalResult]) -> Ends:
+    """Return the bounds of the first goal on one deployment, if they are the switch's own."""
+    if not goals or goals[0].regimes or worst(goals[0].flags) is Severity.INVALID:
+        return ()
+    found = cleanest(goals[0])
+    if found.limit not in (Limit.DUT, Limit.VNF) or not found.lower_fps or not found.upper_fps:
+        return ()
+    return ((found.lower_fps, found.upper_fps),)
+
+
+def drawn_ends(goals: Sequence[GoalResult]) -> Ends:
     """Return the bounds on deployments of the first goal, if each of them is the switch's own."""
     draws = next((one.believed_draws for one in goals if one.draws is not None), None)
     ends = []

@@ -276,6 +276,8 @@ def answers_in(sample: Sample) -> Sample:
 
 SEEN = 0.03
 """The change that people ask to see."""
+MOST_DRAWN = 0.2
+"""By more, as a share, two deployments of one switch do not differ: twice of what was ever seen."""
 NORMAL_95 = 1.96
 POWER = 0.8416
 """Quantile of the normal distribution at 80 %: so often is a change of that size to be seen."""

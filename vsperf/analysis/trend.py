@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from vsperf.analysis.answers import Finding, in_regime, more_is_better, parted
+from vsperf.analysis.answers import (
+    Finding,
+    in_regime,
+    more_is_better,
+    names_of_draws,
+    parted,
+)
 from vsperf.analysis.comparison import findings_in
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import (
@@ -33,6 +39,7 @@ from vsperf.records.run import Outcome, PlannedCase, RunHeader
 
 Key = tuple[str, str, str, Unit]
 """A case, its testbed, a number, and its unit."""
+BY_REGIME, OVER_DRAWS = "near, and far", "over draws"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +97,9 @@ class Trend:
     points: tuple[TrendPoint, ...]
     segments: tuple[Segment, ...]
     steps: tuple[Step, ...]
-    by_regime: bool = False
-    """Whether what all trials came to is told by regime as well: then how much of the time CPUs
-    were near decides it, and it has no levels."""
+    told_by: str = ""
+    """Which other numbers tell it closer, so that it has no levels: those by regime, where how much
+    of the time CPUs were near decides it, or those over draws, where it is one of them."""
     undrawn: tuple[CaseView, ...] = ()
     """The same case in runs that have no point, since it did not come to this number."""
 
@@ -212,9 +219,7 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
             TrendPoint(found[-1][0], answers_in(Sample(tuple(finding for _, finding in found))))
             for found in runs.values()
         )
-        label, testbed, name, unit = key
-        regimes = [(label, testbed, in_regime(name, one), unit) for one in Regime]
-        told = {run for one in regimes for run in known.get(one, ())}
+        label, testbed, *_ = key
         drawn = {(view.run, view.key) for found in runs.values() for view, _ in found}
         undrawn = tuple(
             view
@@ -223,17 +228,26 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
             and (view.run, view.key) not in drawn
             and _failed(view)
         )
-        trend = _trend(key, points, by_regime=runs.keys() <= told)
-        yield replace(trend, undrawn=undrawn)
+        yield replace(_trend(key, points, _told_by(key, known)), undrawn=undrawn)
 
 
-def _trend(key: Key, points: tuple[TrendPoint, ...], *, by_regime: bool) -> Trend:
+def _told_by(key: Key, known: Mapping[Key, Collection[str]]) -> str:
+    """Say which other numbers tell a number closer, by the runs that have each of them."""
+    label, testbed, name, unit = key
+    if all((label, testbed, in_regime(name, one), unit) in known for one in Regime):
+        return BY_REGIME
+    others = [(label, testbed, one, unit) for one in names_of_draws(name).values()]
+    drawn = {run for one in others for run in known.get(one, ())}
+    return OVER_DRAWS if drawn.issuperset(known[key]) else ""
+
+
+def _trend(key: Key, points: tuple[TrendPoint, ...], told_by: str) -> Trend:
     medians = [point.sample.median for point in points]
     ground = [_ground(point.case) for point in points]
     answered = [not point.no_answer for point in points]
-    segments = segments_of(medians, ground, levels=not by_regime, answered=answered)
+    segments = segments_of(medians, ground, levels=not told_by, answered=answered)
     steps = [_step(points, before, after) for before, after in pairwise(segments)]
-    return Trend(*key, points, segments, tuple(steps), by_regime)
+    return Trend(*key, points, segments, tuple(steps), told_by)
 
 
 def _ground(case: CaseView) -> str:

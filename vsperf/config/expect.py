@@ -76,8 +76,8 @@ class Expectation(Spec):
     """Shortest and longest round trip of a cache line in the baseline, `near` and `far`; or `alone`
     of one that met one regime, whose bound for it is that of `ndr alone`. Filled in likewise."""
     apart: Ratio | None = None
-    """By how much less is asked, since deployments lie so far apart by chance, by the baseline's
-    own; filled in likewise."""
+    """By how much less is asked, or more is allowed, since deployments lie so far apart by chance,
+    by the baseline's own; filled in likewise."""
     frame_size: FrameSize | None = None
     """Only for cases of this size; for all of them when not given."""
     search: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")
@@ -151,8 +151,9 @@ class Expectation(Spec):
         """The bound as it was asked for, for people."""
         if self.baseline is None:
             return str(self.bound)
-        less = "" if self.apart is None else f", less {self.apart} by which deployments lie apart"
-        return f"{self.bound}, {self.baseline} {self.change}{less}"
+        sign = "and" if self.at_most else "less"
+        chance = f", {sign} {self.apart} by which deployments lie apart" if self.apart else ""
+        return f"{self.bound}, {self.baseline} {self.change}{chance}"
 
     @property
     def change(self) -> str:

@@ -133,12 +133,18 @@ def together_notes(spec: CaseSpec) -> Iterator[str]:
         )
     if not spec.rivals:
         yield "a single switch is held against itself, deployed twice; name rivals by --vswitch A,B"
+    patience = getattr(spec.search, "patience", None)
+    if patience is not None and patience.value:
+        yield (
+            "rounds in which the generator was too slow are made anew at the end, and may take "
+            f"{patience} of the time in addition on a restless machine"
+        )
     *looks, last = Terms.of(spec.search.model_dump()).looks or (0,)
     if looks:
         numbers = ", ".join(map(str, looks))
         yield (
-            f"it ends after {numbers} or {last} rounds, as soon as all is decided, and goes on for "
-            f"rounds that say nothing; the time that is expected is that of {last}"
+            f"it ends after {numbers} or {last} rounds, as soon as all is decided; the time that "
+            f"is expected is that of {last}"
         )
 
 

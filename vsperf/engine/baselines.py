@@ -23,7 +23,7 @@ from vsperf.analysis.answers import (
     parted,
     spans_of,
 )
-from vsperf.analysis.difference import Sample, samples_of, scatters_of
+from vsperf.analysis.difference import Sample, samples_of, scatter_of, scatters_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
 from vsperf.analysis.sides import Side, baseline_side
 from vsperf.config.case import Case
@@ -163,16 +163,23 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     end = End.UPPER if one.at_most else End.LOWER
     if one.metric not in case.spec.search.asked():
         # Of the size of the number: a difference may lie below 0, and more of it is nearer to 0.
-        changed = value + abs(value) * float(change)
+        scatter = scatter_of([[number for number, is_bound in numbers if not is_bound]])
+        margin = 0.0 if scatter is None else scatter.margin(len(numbers), 1)
+        by_chance = math.exp(margin if one.at_most else -margin)
+        changed = (value + abs(value) * float(change)) * by_chance
         try:
-            return {"held_to": _as_bound(changed, unit, end)}
+            return {
+                "held_to": _as_bound(changed, unit, end),
+                "spans_ns": spans_of(view.result for view in views if view.result is not None),
+                "apart": None if scatter is None else _share(abs(by_chance - 1)),
+            }
         except UnitError as error:
             what = f"says nothing that {one.metric} of {case.label} could be held to"
             raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
     samples = _samples(one.metric, views)
     margins = _margins(samples, method_of(case.spec).deployments)
     all_time = margins.get(one.metric)
-    apart = None if all_time is None else Ratio.parse(f"{100 * (1 - math.exp(-all_time)):.2g}%")
+    apart = None if all_time is None else _share(1 - math.exp(-all_time))
 
     def bound(median: float, name: str = one.metric) -> Bound:
         less = math.exp(-margins.get(name, all_time or 0.0))
@@ -185,6 +192,10 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     if ALONE in spans and (clean := _cleanest(one.metric, views)):
         others[alone(one.metric)] = bound(statistics.median(clean))
     return {"held_to": bound(value), "held_by": others, "spans_ns": spans, "apart": apart}
+
+
+def _share(value: float) -> Ratio:
+    return Ratio.parse(f"{100 * value:.2g}%")
 
 
 def _cleanest(goal: str, views: Sequence[CaseView]) -> list[int]:

@@ -9,14 +9,8 @@ from vsperf.config.case import Case
 from vsperf.deploy.planner import CasePlan
 from vsperf.engine.assignment import Made
 from vsperf.engine.conditions import clean_of, distances, flags_around, sorted_flags
-from vsperf.engine.criteria import (
-    believed,
-    believed_draws,
-    check_all,
-    contradicted,
-    flags_of,
-    outcome_of,
-)
+from vsperf.engine.criteria import check_all, flags_of, outcome_of
+from vsperf.engine.doubts import believed, believed_draws, contradicted
 from vsperf.errors import ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
@@ -44,7 +38,7 @@ def close_case(
     result = believed_draws(result, trials)
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
-    result = result.model_copy(update={"round_trips_ns": _round_trips(result, trials)})
+    result = result.model_copy(update={"round_trips_ns": _round_trips(trials)})
     calibrated = conditions.calibration
     cap_fps = None if calibrated is None else calibrated.cap_fps
     checks = check_all(case.spec, result, trials, cap_fps)
@@ -73,12 +67,10 @@ def close_case(
     )
 
 
-def _round_trips(result: SearchResult, trials: Sequence[Trial]) -> tuple[int, int] | None:
+def _round_trips(trials: Sequence[Trial]) -> tuple[int, int] | None:
     """Return how far CPUs were from each other, where that was one regime all the while."""
     counted = [one for one in trials if one.valid and one.purpose in COUNTED]
-    if not result.goals or boundary_of(counted) is not None:
-        return None
-    return span_of(counted)
+    return None if boundary_of(counted) is not None else span_of(counted)
 
 
 def _spoiled(result: SearchResult) -> Iterator[str]:

@@ -6,23 +6,21 @@ A criterion of the command line becomes one of the case's own, so that its recor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vsperf.analysis.answers import (
-    ALONE,
-    CONTROLS,
-    alone,
-    findings_of,
-    in_regime,
-    names_of_draws,
-    over_draws,
-    spans_of,
-)
-from vsperf.analysis.difference import Sample, samples_of, scatter_of
+from vsperf.analysis.answers import CONTROLS, names_of_draws, over_draws
+from vsperf.analysis.difference import MOST_DRAWN, scatter_of
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
+from vsperf.engine.beside_baseline import (
+    ONE_DRAW,
+    check_like,
+    in_another_regime,
+    like_it,
+    of_one_draw,
+)
 from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
 from vsperf.methods.turns import Compares
@@ -31,9 +29,7 @@ from vsperf.quantities.unit import RATES, Factor, Unit
 from vsperf.quantities.units import Count, LinkSpeed, MeasuredTime, Rate, Ratio
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.histogram import percentiles_ns
-from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import (
-    Draw,
     Draws,
     Figure,
     GoalResult,
@@ -67,15 +63,36 @@ def _check(
     trials: tuple[Trial, ...],
     cap_fps: int | None,
 ) -> Check:
+    """Judge a criterion; one on a baseline is open where that and the case are hard to compare."""
+    check = _check_alone(expected, spec, result, trials, cap_fps)
+    if (elsewhere := in_another_regime(expected, spec, result)) is not None:
+        return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
+    if check.met is False and of_one_draw(expected, spec, result):
+        more = _check_alone(expected, spec, result, trials, cap_fps, slack=MOST_DRAWN)
+        if more.met is not False:
+            return check.model_copy(update={"met": None, "found": f"{check.found}: {ONE_DRAW}"})
+    return check
+
+
+def _check_alone(
+    expected: Expectation,
+    spec: CaseSpec,
+    result: SearchResult,
+    trials: tuple[Trial, ...],
+    cap_fps: int | None,
+    *,
+    slack: float = 0.0,
+) -> Check:
+    """Judge a criterion, of which less is asked by a share."""
     if expected.max_loss is not None:
         return _check_loss(expected, result)
     if expected.percentile is not None:
-        return _check_latency(expected, spec, latency_trials(trials, result))
+        return _check_latency(expected, spec, latency_trials(trials, result), slack)
     if expected.metric not in spec.search.asked():
         figure = next((one for one in result.figures if one.name == expected.metric), None)
-        return _check_figure(expected, spec, figure)
+        return _check_figure(expected, spec, figure, slack)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
-    check = _check_goal(expected, spec, goal, result.round_trips_ns)
+    check = _check_goal(expected, spec, goal, result.round_trips_ns, slack)
     if goal is None or check.met is not False or not goal.cut_short:
         return check
     # Had there been more time, the search itself would have said whose loss it was.
@@ -107,7 +124,9 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
             return count.value
 
 
-def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) -> Check:
+def _check_figure(
+    expected: Expectation, spec: CaseSpec, figure: Figure | None, slack: float
+) -> Check:
     """Judge the side of a figure that is certain: what was seen to hold, or not to."""
     sign = "≤" if expected.at_most else "≥"
     criterion = f"{expected.metric} {sign} {expected.asked}"
@@ -115,6 +134,7 @@ def _check_figure(expected: Expectation, spec: CaseSpec, figure: Figure | None) 
         why = figure.reason if figure is not None else "not measured"
         return Check(criterion=criterion, met=None, found=why)
     asked = _number(expected.bound, figure.unit, spec)
+    asked += abs(asked) * (slack if expected.at_most else -slack)
     if figure.value is None:
         return _check_none(criterion, expected, figure, asked)
     low = figure.value if figure.lower is None else figure.lower
@@ -208,6 +228,7 @@ def _check_goal(
     spec: CaseSpec,
     goal: GoalResult | None,
     round_trips_ns: tuple[int, int] | None,
+    slack: float,
 ) -> Check:
     """Judge a goal; several deployments by all of them, or against a baseline by their middle.
 
@@ -215,18 +236,19 @@ def _check_goal(
     """
     least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least, End.LOWER)})"
+    least *= 1 - slack
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
     if expected.baseline is not None:
         met = SearchResult(goals=(goal,), round_trips_ns=round_trips_ns)
-        like = _like_it(expected, goal, met)
+        like = like_it(expected, goal, met)
         if isinstance(like, str):
             return Check(criterion=criterion, met=None, found=like)
         if like is not None:
             name, sample, bound = like
             least = _number(bound, Unit.FPS, spec)
             asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
-            return _check_like(asked, sample, least)
+            return check_like(asked, sample, least * (1 - slack))
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
     if expected.baseline is not None and expected.apart is None and goal.draws is not None:
@@ -237,61 +259,14 @@ def _check_goal(
     return _check_bounds(criterion, goal, least)
 
 
-def _like_it(
-    expected: Expectation, goal: GoalResult, met: SearchResult
-) -> tuple[str, Sample, Bound] | str | None:
-    """Return the number that the baseline has, too, and what it asks for; None if all trials tell.
-
-    It is one over deployments, or else in a regime: of several that in which the machine was for
-    longest. Where both met one alone, and not the same, it is said so.
-    """
-    held, spans = dict(expected.held_by), expected.spans_ns
-    own = spans_of([met])
-    boundary = _boundary(spans, own)
-    if boundary is not None and ALONE in spans and alone(goal.goal) in held:
-        regime = boundary.holding(*spans[ALONE])
-        held |= {} if regime is None else {in_regime(goal.goal, regime): held[alone(goal.goal)]}
-    found = samples_of(findings_of(met, boundary=boundary))
-    samples = {name: sample for (name, _), sample in found.items()}
-    by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
-    regimes = [in_regime(goal.goal, one) for one in (*(one.regime for one in by_share), *Regime)]
-    for name in (*names_of_draws(goal.goal).values(), *regimes):
-        if name in held and name in samples:
-            return name, samples[name], held[name]
-    if any(name in held for name in regimes) and any(name in samples for name in regimes):
-        there = " and ".join(f"{least} to {most} ns" for least, most in spans.values())
-        here = " and ".join(f"{least} to {most} ns" for least, most in own.values())
-        return (
-            f"the CPUs of generator and switch were {here} apart there and back, and {there} when "
-            "the baseline was measured: nobody can tell"
-        )
-    return None
-
-
-def _boundary(
-    spans: Mapping[str, tuple[int, int]], own: Mapping[str, tuple[int, int]]
-) -> Boundary | None:
-    """Return what is near and far by whoever met both, or by what each met alone."""
-    for one in (own, spans):
-        if Regime.NEAR in one and Regime.FAR in one and one[Regime.NEAR][1] < one[Regime.FAR][0]:
-            return Boundary(one[Regime.NEAR][1], one[Regime.FAR][0])
-    return boundary_among(one[ALONE] for one in (spans, own) if ALONE in one)
-
-
-def _check_like(criterion: str, sample: Sample, least: float) -> Check:
-    """Judge the middle of what was found against a bound that was made of the same."""
-    lower, upper = sample.middle
-    told = human_interval(lower, None if math.isinf(upper) else upper, human_fps)
-    found = told if sample.count == 1 else f"{told}, the middle of {sample.count}"
-    met = True if lower >= least else False if upper <= least else None
-    if met is None:
-        found += ": the interval is too wide to tell"
-    return Check(criterion=criterion, met=met, found=found)
-
-
 def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -> Check:
-    """Judge a bound by all deployments: one that only some of them reach is open."""
-    told = over_draws(goal)
+    """Judge a bound by all deployments: one that only some of them reach is open.
+
+    Of a machine that moved its CPUs they are from one regime: it is open if another one disagrees.
+    """
+    told, elsewhere = over_draws(goal), _by_regimes(goal, least)
+    if elsewhere is not None and elsewhere.met is None:
+        return Check(criterion=criterion, met=None, found=f"{told}; {elsewhere.found}")
     if (draws.lower_fps or 0) >= least:
         return Check(criterion=criterion, met=True, found=told)
     if draws.upper_fps is not None and draws.upper_fps <= least:
@@ -307,7 +282,18 @@ def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -
 
 
 def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
-    """Judge the interval of one deployment."""
+    """Judge the interval of one deployment; where the machine leaves it open, regimes may agree."""
+    check = _by_all_trials(criterion, goal, least)
+    left = Flag.LEFT_TO_REGIMES in goal.flags
+    there = _by_regimes(goal, least) if left or goal.limit is Limit.HOST else None
+    if check.met is not None or there is None:
+        return check
+    found = there.found if there.met is not None else f"{check.found}; {there.found}"
+    return Check(criterion=criterion, met=there.met, found=found)
+
+
+def _by_all_trials(criterion: str, goal: GoalResult, least: float) -> Check:
+    left = Flag.LEFT_TO_REGIMES in goal.flags
     found = "no lower bound"
     if goal.lower_fps is None and goal.upper_fps is not None:
         found = f"{found}, as {human_fps(goal.upper_fps)} failed"
@@ -317,9 +303,8 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     if goal.upper_fps is not None and goal.upper_fps <= least:
         if goal.limit in NOT_THE_SWITCH:
             untold = f"{found}, limited by {goal.limit}: what the switch can do nobody can tell"
-            return Check(criterion=criterion, met=None, found=untold + _by_regime(goal))
+            return Check(criterion=criterion, met=None, found=untold)
         return Check(criterion=criterion, met=False, found=found)
-    left = Flag.LEFT_TO_REGIMES in goal.flags
     if (goal.lower_fps or 0) >= least and not (goal.cut_short or left):
         return Check(criterion=criterion, met=True, found=found)
     if goal.upper_fps is not None:
@@ -333,14 +318,30 @@ def _check_bounds(criterion: str, goal: GoalResult, least: float) -> Check:
     return Check(criterion=criterion, met=None, found=f"≥ {found}, limited by {goal.limit}")
 
 
-def _by_regime(goal: GoalResult) -> str:
-    """Say what passed in each regime, where the machine had the CPUs near each other and far."""
-    told = [
-        f"{human_fps(one.lower_fps, End.LOWER)} while they were {one.regime}"
-        for one in goal.regimes
-        if one.lower_fps is not None
+@dataclass(frozen=True, slots=True)
+class _InRegimes:
+    """What the answers by regime say of a bound, if there are several."""
+
+    met: bool | None
+    found: str
+
+
+def _by_regimes(goal: GoalResult, least: float) -> _InRegimes | None:
+    """Judge a bound by regimes: it is met in all of them or missed in all, or open."""
+    told = [one for one in goal.regimes if one.limit is not None]
+    if len(told) < 2:
+        return None
+    found = "the machine moved its CPUs: " + ", ".join(
+        f"{human_interval(one.lower_fps, one.upper_fps, human_fps)} while they were {one.regime}"
+        for one in told
+    )
+    if all((one.lower_fps or 0) >= least and one.limit is not Limit.BUDGET for one in told):
+        return _InRegimes(True, found)
+    missed = [
+        one.upper_fps is not None and one.upper_fps <= least and one.limit not in NOT_THE_SWITCH
+        for one in told
     ]
-    return f"; the machine moved its CPUs: {', '.join(told)}" if told else ""
+    return _InRegimes(False if all(missed) else None, found)
 
 
 def _check_loss(expected: Expectation, result: SearchResult) -> Check:
@@ -372,10 +373,12 @@ def _sent_too_little(load: LoadResult, allowed: Ratio) -> bool:
     return Fraction(load.worst_loss_ratio) - Fraction(load.short_ratio) <= allowed.value
 
 
-def _check_latency(expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...]) -> Check:
+def _check_latency(
+    expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...], slack: float
+) -> Check:
     """Judge the worst direction at the worst of the loads that the criterion is for."""
     assert expected.percentile is not None
-    most_ns = _number(expected.bound, Unit.NANOSECONDS, spec)
+    most_ns = _number(expected.bound, Unit.NANOSECONDS, spec) * (1 + slack)
     at = "" if expected.load is None else f" at {expected.load}"
     criterion = f"{expected.metric}{at} ≤ {expected.asked}"
     found = latencies_ns(expected, latency)
@@ -462,88 +465,6 @@ def _doubt_on_goals(result: SearchResult) -> str | None:
         if unexplained or (goal.lower_fps is None and goal.upper_fps is None):
             return f"{goal.goal}: {goal.reason}"
     return None
-
-
-def believed(result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
-    """Return the result, with doubt put on all of it if frames were counted in the wrong trial.
-
-    The surplus of one trial was missed by another, whose loss then looks like the switch's. So
-    the whole case is tainted, also when repeating the one trial went well.
-    """
-    found = _damning(trials)
-    if found is None:
-        return result
-    return result.doubted(*found)
-
-
-def _damning(trials: Iterable[Trial]) -> tuple[Flag, str] | None:
-    """Return what a trial says against all the others, if one does."""
-    for trial in trials:
-        if trial.purpose not in (Purpose.SEARCH, Purpose.LATENCY):
-            continue
-        if Flag.RX_EXCEEDS_TX in trial.flags:
-            return Flag.RX_EXCEEDS_TX, _surplus(trial)
-        for flag in (Flag.NOTHING_RECEIVED, Flag.NOTHING_SENT):
-            if trial.purpose is Purpose.LATENCY and flag in trial.flags:
-                return flag, (
-                    f"in trial {trial.index}, below the load found, the path was dead; nobody can "
-                    "say since when"
-                )
-    return None
-
-
-def _surplus(trial: Trial) -> str:
-    return (
-        f"in trial {trial.index} more frames arrived than were sent, so other trials may have "
-        "missed frames that did arrive; a longer `trial.drain` may help"
-    )
-
-
-def believed_draws(result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
-    """Return the result without the answers of further deployments on which the same happened."""
-    why = {
-        trial.deployment: _surplus(trial)
-        for trial in trials
-        if trial.purpose is Purpose.DRAW and Flag.RX_EXCEEDS_TX in trial.flags
-    }
-    if not why:
-        return result
-
-    def without(draw: Draw) -> Draw:
-        if draw.deployment not in why:
-            return draw
-        none = {"lower_fps": None, "upper_fps": None, "limit": None}
-        return draw.model_copy(update=none | {"reason": why[draw.deployment]})
-
-    def told(goal: GoalResult) -> GoalResult:
-        if goal.draws is None:
-            return goal
-        made = tuple(map(without, goal.draws.made))
-        return goal.model_copy(update={"draws": goal.draws.model_copy(update={"made": made})})
-
-    return result.model_copy(update={"goals": tuple(map(told, result.goals))})
-
-
-def contradicted(spec: CaseSpec, result: SearchResult, trials: Iterable[Trial]) -> SearchResult:
-    """Return the result with a doubt on each goal that a later trial speaks against.
-
-    A latency trial at or below the bound that there is in the end lost more than the goal allows. A
-    search that takes single trials for granted was wrong; one that weighs them may be right.
-    """
-    if spec.latency is None:
-        return result
-    flag = Flag.REFUTED if method_of(spec).trusts_single_trials else Flag.UNSTABLE
-    later = [t for t in trials if t.purpose is Purpose.LATENCY and t.valid]
-    goals = []
-    for goal in result.goals:
-        allowed = Fraction(goal.loss_ratio)
-        refuted = goal.goal == spec.latency.goal and any(
-            one.loss_ratio > allowed and one.load_fps <= (goal.lower_fps or 0) for one in later
-        )
-        news = refuted and flag not in goal.flags and worst(goal.flags) is not Severity.INVALID
-        flags = (*goal.flags, flag) if news else goal.flags
-        goals.append(goal.model_copy(update={"flags": flags}))
-    return result.model_copy(update={"goals": tuple(goals)})
 
 
 def flags_of(result: SearchResult, trials: Iterable[Trial]) -> tuple[Flag, ...]:

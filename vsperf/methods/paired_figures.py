@@ -17,7 +17,7 @@ from vsperf.records.turn_ratios import (
     LEAST_LATENCIES,
     Compared,
     compared,
-    dropped_share,
+    dropped_much,
     lost_share,
     metrics_of,
     usable_passes,
@@ -35,9 +35,6 @@ from vsperf.records.turns import (
     was_away,
 )
 
-DROPPED = 0.05
-"""Of what a switch takes under an overload: beyond that it is no rate of a switch that refuses what
-is too much, and its throughput may be another."""
 NOBODY_KNOWS = (
     "both brought all of the load through, so they show the load and not themselves: the generator "
     "could not offer more"
@@ -148,6 +145,10 @@ def _ratio(
         assert one.upper is not None
         most = human_share(max(1 - one.lower, one.upper - 1), End.UPPER)
         told += f": {most} at most lie between them"
+    for each in (side, first) if terms.overload else ():
+        if (share := dropped_much(rounds, each.letter)) is not None:
+            waited += f"; {each.name} dropped {human_share(share)} of what it took, so throughputs "
+            waited += "may stand otherwise"
     doubt = _doubt(rounds[0].sides, found.get(CONTROL))
     lower, upper = one.ends
     told_of_it = {
@@ -202,9 +203,10 @@ def _of_side(
         why = "the generator could not receive as fast, so it may do more"
     elif weak:
         why = "it forwarded all that was offered, so it may do more"
-    if terms.overload and (dropped_share(rounds, side.letter) or 0) > DROPPED:
-        share = human_share(dropped_share(rounds, side.letter) or 0)
-        why += f"; {share} of what it took never came, so its throughput may be another"
+    if terms.overload and (share := dropped_much(rounds, side.letter)) is not None:
+        why += (
+            f"; {human_share(share)} of what it took never came, so its throughput may be another"
+        )
     yield Figure(
         name=metric.own_name(side.letter),
         unit=metric.unit,

@@ -445,7 +445,7 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
         lines.append("rates per direction")
     if any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
-    lines += [*regime_lines(rows), *_over(rows)]
+    lines += filter(None, (*regime_lines(rows), _over(rows), deployed_anew(rows)))
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
@@ -469,22 +469,20 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
     return lines
 
 
-def _over(rows: Sequence[CaseRow]) -> list[str]:
+def _over(rows: Sequence[CaseRow]) -> str:
     """Say what an interval over several deployments is, and what it is not.
 
     Of so many draws and one more each is as likely to be the least as any other, and the greatest.
     """
     told = [goal.draws for row in rows for goal in row.goals if over_draws(goal)]
     if not told:
-        return []
+        return ""
     fewest = min(len(draws.told) for draws in told if draws is not None)
-    lines = [
+    return (
         "over N: from the least of the lower bounds on N deployments to the greatest of the upper "
         "ones; each deployment is a draw of its own, and one more lies beyond these in about "
-        f"{2 / (fewest + 1):.0%} of cases",
-        deployed_anew(rows),
-    ]
-    return [line for line in lines if line]
+        f"{2 / (fewest + 1):.0%} of cases"
+    )
 
 
 def rests_on(rows: Sequence[CaseRow]) -> tuple[str, tuple[Assumption, ...]]:

@@ -100,6 +100,8 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     of = f" ({LETTERS[number]})" if len(found.sides) > 2 else ""
     which = "The worst" if worst and best else "The most"
     text = f"{which}: {name}{of} {change_text(one)}. {summary(found)}"
+    if row.drawn_once(number):
+        text += " Of one deployment on a side, one draw: the change may be no more than these drew."
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
     return Headline(word, "bad" if worst else "good", text)
 
@@ -347,7 +349,8 @@ def _unknown_scatter(found: Comparison) -> Iterator[str]:
     rows = [
         row
         for row in found.rows
-        if any(
+        if not row.over_rounds
+        and any(
             one and one.together is not None and one.means in (Means.INTERVALS, Means.NOTHING)
             for one in row.differences
         )

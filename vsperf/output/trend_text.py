@@ -72,8 +72,8 @@ def overview_table(found: Sequence[Trend]) -> Table:
 def _change(trend: Trend) -> Cell:
     """Say by how much a series changed and with which run, as of its last changes."""
     steps = trend.steps[-LAST:]
-    if trend.by_regime:
-        return Cell("see near, and far")
+    if trend.told_by:
+        return Cell(f"see {trend.told_by}")
     if not steps:
         medians = [point.sample.median for point in trend.answers]
         share = max(medians) / min(medians) - 1 if medians and min(medians) > 0 else 0

@@ -372,7 +372,7 @@ class SearchResult(Record):
     curves: tuple[Curve, ...] = ()
     round_trips_ns: tuple[int, int] | None = None
     """Shortest and longest round trip of a cache line between the CPUs of generator and switch, of
-    a search whose trials are of one regime; None where they are of two, or nobody looked."""
+    trials that are of one regime; None where they are of two, or nobody looked."""
     complete: bool = True
     """False when the budget ended first."""
     spoiled: str = ""

@@ -33,6 +33,9 @@ from vsperf.records.turns import (
     waited,
 )
 
+MUCH_DROPPED = 0.05
+"""Of what a switch takes under an overload: beyond that it is no rate of a switch that refuses what
+is too much, and its throughput may be another."""
 WIDE = statistics.NormalDist().inv_cdf(1 - LEVEL / 2)
 """So many standard deviations of what it bounds is half of an interval wide."""
 LEAST_LATENCIES = {50: 20, 99: 500}
@@ -371,15 +374,15 @@ def lost_share(rounds: Sequence[Round], letter: str) -> float | None:
     return _lost(turn for one in answering(rounds) for turn in turns_of(one, letter))
 
 
-def dropped_share(rounds: Sequence[Round], letter: str) -> float | None:
-    """Return which share of what a side took never came; None where it took nothing.
+def dropped_much(rounds: Sequence[Round], letter: str) -> float | None:
+    """Return which share of what a side took never came, if it is more than a few percent.
 
     What is refused costs a switch nothing; what it takes and drops may have cost all its work.
     """
     turns = [turn for one in answering(rounds) for turn in turns_of(one, letter)]
     taken = sum(turn.turn_sent_frames for turn in turns)
     came = sum(turn.turn_received_frames for turn in turns)
-    return max(0.0, 1 - came / taken) if taken else None
+    return 1 - came / taken if taken and 1 - came / taken > MUCH_DROPPED else None
 
 
 def _lost(turns: Iterable[Turn]) -> float | None:

@@ -43,6 +43,8 @@ WIDE = "the interval is too wide to tell whether it"
 BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
+TELLS = "more time, a quiet machine or a generator that can do more tells"
+DRAWN = "of one deployment on a side, which is one draw, nobody can tell whether it"
 
 
 @click.command(
@@ -258,11 +260,13 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     bounded = [row for row in told if any(row.bounded_below(number) for number in sides)]
     told = [row for row in told if row not in bounded]
     half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
+    drawn = [row for row in told if any(row.worse(n) and row.drawn_once(n) for n in sides)]
     for rows, why, remedy in (
-        ([row for row in told if row not in half], WIDE, "more repeats narrow it"),
-        (half, HALF, "more time, a quiet machine or a generator that can do more tells"),
+        ([row for row in told if row not in half + drawn], WIDE, "more repeats narrow it"),
+        (drawn, DRAWN, "`--set search.draws=3` or `--repeat 4` on both sides tells"),
+        ([row for row in half if row not in drawn], HALF, TELLS),
         (busy, BUSY, "measure again when it is quiet: `--wait 30m`"),
-        (bounded, BOUNDED, "a quiet machine or a generator that can do more tells"),
+        (bounded, BOUNDED, TELLS.removeprefix("more time, ")),
     ):
         if rows:
             names = first_of([f"{row.label} {row.name}" for row in rows])

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from vsperf.analysis.trend import Trend, trends
+from vsperf.analysis.trend import BY_REGIME, OVER_DRAWS, Trend, trends
 from vsperf.cli.output import say
 from vsperf.cli.selection import complete_testcase
 from vsperf.cli.stored import json_option, results_option, say_json
@@ -127,7 +127,11 @@ def _print_runs(out: Console, trend: Trend, limit: int) -> None:
         out.print(f"and {before} before; --limit shows more")
     for line in changes(trend):
         out.print(f"! {line}")
-    if trend.by_regime:
-        out.print("how long CPUs were near each other decides it: see it near, and far")
+    if trend.told_by:
+        why = {
+            BY_REGIME: "how long CPUs were near each other decides it",
+            OVER_DRAWS: "it is the draw of one deployment of several",
+        }
+        out.print(f"{why[trend.told_by]}: see it {trend.told_by}")
     elif not trend.steps:
         out.print(unchanged(trend))

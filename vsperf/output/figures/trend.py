@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from vsperf.analysis.answers import (
     Finding,
-    all_by_regime,
     findings_of,
     in_regime,
     more_is_better,
+    parted,
     regime_in,
 )
 from vsperf.analysis.difference import Sample, answers_in
@@ -83,7 +83,7 @@ class Series:
         """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
         if regime_in(self.found[0].finding.name) is not None:
             return False
-        return all_by_regime(one.result for one in self.found)
+        return parted(one.result for one in self.found) is not None
 
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:

@@ -1,0 +1,132 @@
+"""A gate on single deployments, each of which is one draw: a small change may be no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compared_runs import of, run
+from search_models import case_of
+from simulated_cases import simulated_case
+from test_draws_criteria import goal
+from test_figures import BACK2BACK
+
+from vsperf.analysis.answers import ALONE
+from vsperf.cli.main import run_cli
+from vsperf.config.case import CaseSpec
+from vsperf.config.expect import Bound, Expectation
+from vsperf.engine.criteria import check_all
+from vsperf.errors import ExitCode
+from vsperf.output.compare_text import headline
+from vsperf.quantities.unit import Unit
+from vsperf.quantities.units import Ratio
+from vsperf.records.result import Figure, SearchResult
+from vsperf.records.run import Check
+
+NEAR, FAR = (70, 125), (380, 500)
+BEFORE, LESS, HALF = (5_000_000, 5_050_000), (4_600_000, 4_650_000), (2_500_000, 2_550_000)
+
+
+# `vsperf compare --fail-above`
+
+
+@pytest.mark.parametrize(
+    ("after", "simulated", "code"),
+    [
+        ([4_600_000], False, ExitCode.INVALID_RESULT),
+        ([4_600_000], True, ExitCode.CRITERION_MISSED),
+        ([2_500_000], False, ExitCode.CRITERION_MISSED),
+        ([4_600_000, 4_610_000, 4_590_000], False, ExitCode.CRITERION_MISSED),
+        ([4_990_000], False, ExitCode.OK),
+    ],
+    ids=["8 % less", "of a model", "half", "three deployments", "the same"],
+)
+def test_what_one_deployment_forwards_less_than_another_is_no_regression_for_sure(
+    after: list[int], simulated: bool, code: ExitCode, tmp_path: Path
+) -> None:
+    """By half no two deployments of one switch differ, and repeats say by how much they do."""
+    before = [5_000_000, 5_010_000, 4_990_000][: len(after)]
+    run(tmp_path, "aaaa", {1: before}, simulated=simulated)
+    run(tmp_path, "bbbb", {1: after}, simulated=simulated)
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == code
+
+
+def test_it_says_so_and_what_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rate in (("aaaa", 5_000_000), ("bbbb", 4_600_000)):
+        run(tmp_path, name, {1: [rate]}, simulated=False)
+    run_cli(["compare", "aaaa", "bbbb", "--fail-above", "3%", "--results", str(tmp_path)])
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert (
+        "of one deployment on a side, which is one draw, nobody can tell whether it is worse by "
+        "more than 3%: phy2phy_tput-64B ndr; `--set search.draws=3` or `--repeat 4` on both sides "
+        "tells"
+    ) in said
+    assert "may be no more than these drew" in headline(of(tmp_path, "aaaa", "bbbb")).text
+
+
+# A criterion on a baseline
+
+
+def asking(expected: dict[str, Any], case: CaseSpec, *, simulated: bool = False) -> CaseSpec:
+    testbed = case.testbed.model_copy(update={"simulated": simulated})
+    asked = Expectation.model_validate({"baseline": "main", **expected})
+    return case.model_copy(update={"expect": (asked,), "testbed": testbed})
+
+
+def held(ends: tuple[int, int], *, simulated: bool = False, **more: Any) -> Check:
+    asked = {"metric": "ndr", "drop": "3%", "held_to": Bound("4.85Mfps"), **more}
+    case = asking(asked, case_of("mlr"), simulated=simulated)
+    (check,) = check_all(case, SearchResult(goals=(goal(ends),)), ())
+    return check
+
+
+@pytest.mark.parametrize(("ends", "met"), [(BEFORE, True), (LESS, None), (HALF, False)])
+def test_a_baseline_of_one_deployment_is_missed_by_more_than_two_of_them_can_differ(
+    ends: tuple[int, int], met: bool | None
+) -> None:
+    check = held(ends)
+    assert check.met is met
+    assert ("one deployment each" in check.found) is (met is None)
+
+
+def test_one_whose_repeats_say_how_far_they_lie_apart_is_missed_by_less() -> None:
+    assert held(LESS, apart=Ratio.parse("1%")).met is False
+
+
+def test_so_is_that_of_a_model() -> None:
+    assert held(LESS, simulated=True).met is False
+
+
+# What is no rate that was searched for: of one regime, too
+
+
+def burst(frames: int, met: tuple[int, int] | None = None) -> SearchResult:
+    figure = Figure(name="burst", unit=Unit.FRAMES, value=frames, lower=frames, upper=frames + 100)
+    return SearchResult(figures=(figure,), round_trips_ns=met)
+
+
+@pytest.mark.parametrize(
+    ("met", "told"), [(NEAR, {"burst": "down"}), (FAR, {"burst": None, "burst far": None})]
+)
+def test_a_figure_of_another_regime_is_held_against_nothing(
+    met: tuple[int, int], told: dict[str, str | None], tmp_path: Path
+) -> None:
+    run(tmp_path, "aaaa", {1: [burst(26_700, NEAR)]})
+    run(tmp_path, "bbbb", {1: [burst(20_000, met)]})
+    rows = {
+        row.name: None if (one := row.differences[0]) is None else one.change.value
+        for row in of(tmp_path, "aaaa", "bbbb").rows
+        if row.samples[1] is not None
+    }
+    assert rows == told
+
+
+@pytest.mark.parametrize(("met", "found"), [(NEAR, False), (FAR, None), (None, False)])
+def test_nor_does_it_miss_a_baseline(met: tuple[int, int] | None, found: bool | None) -> None:
+    asked = {"metric": "burst", "drop": "3%", "held_to": Bound("25900"), "spans_ns": {ALONE: NEAR}}
+    case = asking({**asked, "apart": Ratio.parse("1%")}, simulated_case(search=BACK2BACK))
+    (check,) = check_all(case, burst(20_000, met), ())
+    assert check.met is found
+    assert ("380 to 500 ns apart" in check.found) is (found is None)
