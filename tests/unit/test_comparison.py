@@ -397,8 +397,12 @@ class TestGate:
         self, found_one: Difference, judged: bool | None
     ) -> None:
         """Of a loss, where there was none before."""
-        row = Row("case", "loss", Unit.RATIO, (None, None), (found_one,))
+        row = Row("case", "loss", Unit.RATIO, (None, None), (found_one,), simulated=True)
         assert row.judged(0.5) is judged
+
+    def test_of_one_deployment_it_may_be_what_that_drew(self) -> None:
+        found_one = Difference(Means.INTERVALS, Change.UP, None)
+        assert Row("case", "loss", Unit.RATIO, (None, None), (found_one,)).judged(0.5) is None
 
 
 class Seen(HTMLParser):

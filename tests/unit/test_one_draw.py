@@ -9,10 +9,11 @@ import pytest
 from compared_runs import of, run
 from search_models import case_of
 from simulated_cases import simulated_case
+from test_draws import draw
 from test_draws_criteria import goal
 from test_figures import BACK2BACK
 
-from vsperf.analysis.answers import ALONE
+from vsperf.analysis.answers import ALONE, findings_of
 from vsperf.cli.main import run_cli
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
@@ -21,7 +22,8 @@ from vsperf.errors import ExitCode
 from vsperf.output.compare_text import headline
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.regime import Boundary
+from vsperf.records.result import Draws, Figure, SearchResult, View
 from vsperf.records.run import Check
 
 NEAR, FAR = (70, 125), (380, 500)
@@ -60,8 +62,8 @@ def test_it_says_so_and_what_tells(tmp_path: Path, capsys: pytest.CaptureFixture
     said = " ".join("".join(capsys.readouterr()).split())
     assert (
         "of one deployment on a side, which is one draw, nobody can tell whether it is worse by "
-        "more than 3%: phy2phy_tput-64B ndr; `--set search.draws=3` or `--repeat 4` on both sides "
-        "tells"
+        "more than 3%: phy2phy_tput-64B ndr; `--repeat 4`, or search.draws=3 of a throughput, on "
+        "both sides tells"
     ) in said
     assert "may be no more than these drew" in headline(of(tmp_path, "aaaa", "bbbb")).text
 
@@ -89,6 +91,46 @@ def test_a_baseline_of_one_deployment_is_missed_by_more_than_two_of_them_can_dif
     check = held(ends)
     assert check.met is met
     assert ("one deployment each" in check.found) is (met is None)
+
+
+def test_a_change_that_is_allowed_is_in_what_two_deployments_differ_by() -> None:
+    """Of 5 Mfps 20 % in all, and not 20 % of what is left of it: 4 Mfps."""
+    assert held((4_000_000, 4_010_000)).met is None
+    assert held((3_980_000, 3_990_000)).met is False
+
+
+def with_draws(ends: tuple[int, int], *told: tuple[int, int] | None, **more: Any) -> Check:
+    made = [draw(1, *ends)]
+    for number, one in enumerate(told, start=2):
+        none = {"lower_fps": None, "upper_fps": None, "limit": None}
+        made.append(draw(number, *(one or ends)).model_copy(update={} if one else none))
+    draws = Draws(asked=len(made), view=View.NEAR, made=tuple(made))
+    asked = {"metric": "ndr", "drop": "3%", "held_to": Bound("4.85Mfps"), **more}
+    found = goal(ends).model_copy(update={"draws": draws})
+    result = SearchResult(goals=(found,), round_trips_ns=NEAR)
+    (check,) = check_all(asking(asked, case_of("mlr")), result, ())
+    return check
+
+
+def test_deployments_of_which_one_alone_has_an_answer_are_one() -> None:
+    assert with_draws(LESS, None).met is None
+
+
+def test_where_the_baseline_is_of_one_regime_deployments_of_the_case_tell_as_well() -> None:
+    near = {"held_by": {"ndr near": Bound("4.85Mfps")}, "spans_ns": {"near": NEAR, "far": FAR}}
+    assert with_draws(LESS, (5_000_000, 5_050_000), (4_400_000, 4_450_000), **near).met is True
+    assert with_draws(LESS, (4_610_000, 4_650_000), (4_605_000, 4_650_000), **near).met is False
+
+
+@pytest.mark.parametrize(
+    ("metric", "after", "met"), [("burst", 20_000, None), ("burst", 10_000, False)]
+)
+def test_what_is_no_rate_is_blamed_where_it_is_less_than_half(
+    metric: str, after: int, met: bool | None
+) -> None:
+    asked = {"metric": metric, "drop": "3%", "held_to": Bound("25900")}
+    (check,) = check_all(asking(asked, simulated_case(search=BACK2BACK)), burst(after), ())
+    assert check.met is met
 
 
 def test_one_whose_repeats_say_how_far_they_lie_apart_is_missed_by_less() -> None:
@@ -121,6 +163,24 @@ def test_a_figure_of_another_regime_is_held_against_nothing(
         if row.samples[1] is not None
     }
     assert rows == told
+
+
+def test_a_gate_passes_nothing_that_was_held_against_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, frames, met in (("aaaa", 26_700, NEAR), ("bbbb", 2_000, FAR)):
+        run(tmp_path, name, {1: [burst(frames, met)]})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "with CPUs near each other on one side, and far on the other, nobody can tell" in said
+
+
+def test_what_shows_whether_others_can_be_believed_is_no_number_of_a_regime() -> None:
+    control = Figure(name="overload_share", unit=Unit.RATIO, value=1.1)
+    result = burst(5, NEAR).model_copy(update={"figures": (control,)})
+    found = findings_of(result, boundary=Boundary(NEAR[1], FAR[0]))
+    assert [one.name for one in found] == ["overload_share"]
 
 
 @pytest.mark.parametrize(("met", "found"), [(NEAR, False), (FAR, None), (None, False)])

@@ -331,6 +331,16 @@ def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:
     return boundary.holding(*result.round_trips_ns)
 
 
+def all_by_regime(results: Iterable[SearchResult]) -> bool:
+    """Whether each result tells what it was in, near or far, and not all in the same one."""
+    found = list(results)
+    boundary = parted(found)
+    return boundary is not None and all(
+        any(goal.regimes for goal in one.goals) or alone_in(one, boundary) is not None
+        for one in found
+    )
+
+
 def cleanest(goal: GoalResult) -> GoalResult | PartialResult:
     """Return the answer from clean time, or from all time where there is none: as by regime."""
     clean = goal.clean
@@ -365,7 +375,7 @@ def findings_of(
         yield from _of_draws(goal)
     for measured in _measured(result, noise=noise, curve=curve):
         yield measured
-        if regime is not None:
+        if regime is not None and measured.name not in CONTROLS:
             yield replace(measured, name=in_regime(measured.name, regime))
 
 

@@ -17,9 +17,11 @@ from vsperf.analysis.answers import (
     more_is_better,
     names_of_draws,
     parted,
+    regime_in,
 )
 from vsperf.analysis.difference import (
-    MOST_DRAWN,
+    DOUBLE,
+    HALF,
     SEEN,
     Change,
     Difference,
@@ -28,6 +30,7 @@ from vsperf.analysis.difference import (
     Scatter,
     answers_in,
     difference_of,
+    most_drawn,
     samples_of,
     scatters_of,
 )
@@ -50,8 +53,6 @@ from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Boundary, Regime
 
-HALF, DOUBLE = -0.5, 1.0
-"""Changes that no test over repeats may leave open and still be said to have found none."""
 SHOWN = 5
 """Reasons of a refusal."""
 Key = tuple[str, Unit]
@@ -71,6 +72,9 @@ class Row:
     """Whether it is a model's, of which each deployment is as the one before."""
     over_rounds: bool = False
     """Whether it is one of rounds, for each of which all was deployed anew."""
+    apart: tuple[bool, ...] = ()
+    """Of each side but the first, whether nothing of it is held against anything of the base, since
+    one was measured near and the other one far."""
 
     @property
     def changed(self) -> bool:
@@ -97,10 +101,23 @@ class Row:
         A change from one deployment to one other may be what these two drew, unless it is larger
         than draws are: None as well.
         """
+        if self.elsewhere(number):
+            return None
         worse = self._lies_worse(number, share)
-        if worse and self.drawn_once(number):
-            return True if self._lies_worse(number, max(share, MOST_DRAWN)) else None
-        return worse
+        return None if worse and not self.surely(number, share) else worse
+
+    def surely(self, number: int, share: float = 0.0) -> bool:
+        """Whether a change of more than a share is one of switches, and no draw of deployments."""
+        found = self.differences[number - 1]
+        if found is None or not found.significant or not self.drawn_once(number):
+            return found is not None and found.significant
+        up = found.change is Change.UP
+        ends = (found.least, found.most) if up else (_less(found.most), _less(found.least))
+        return ends[0] is not None and ends[0] >= max(share, most_drawn(self.unit, more=up))
+
+    def elsewhere(self, number: int) -> bool:
+        """Whether a side has its number from one regime, and the base from the other one."""
+        return bool(self.apart) and self.apart[number - 1]
 
     def drawn_once(self, number: int) -> bool:
         """Whether nobody knows how far deployments of a side and of the base lie apart."""
@@ -152,7 +169,8 @@ class Row:
         if len(known) == 1:  # on the other side it may be anything
             return True
         if asked is None and found.means is Means.RANKS:
-            return (found.least or 0) <= HALF or (found.most or 0) >= DOUBLE
+            # No test over repeats may leave these open, and still be said to have found no change.
+            return (found.least or 0) <= -HALF or (found.most or 0) >= DOUBLE
         share = SEEN if asked is None else asked
         return max(known, default=0.0) > share
 
@@ -217,7 +235,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
     groups = [_by_label(side) for side in sides]
     if by:
         _refuse_mixed(sides, groups, by)
-    labels = _in_common(sides, groups)
+    labels = _shared(sides, groups)
     differing = together([*_around_runs(sides), *_around_cases(groups, labels, by)])
     refused = [(obstacle(one, simulated=simulated), one) for one in differing]
     reasons = [f"{what}: {_told(sides, one)}" for what, one in refused if what is not None]
@@ -286,7 +304,7 @@ def _refuse_mixed(
                 )
 
 
-def _in_common(sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]]) -> list[str]:
+def _shared(sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]]) -> list[str]:
     """Return the labels that all sides have, in the order of the base."""
     common = [label for label in groups[0] if all(label in other for other in groups[1:])]
     if not common:
@@ -393,9 +411,11 @@ def _answers(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
 
 def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     """Name a finding by the load that was asked for."""
-    of, at, load = finding.name.partition("at ")
+    regime = regime_in(finding.name)
+    there = "" if regime is None else f" {regime}"
+    of, at, load = finding.name.removesuffix(there).partition("at ")
     name = asked.get(at + load)
-    return finding if name is None else replace(finding, name=of + name)
+    return finding if name is None else replace(finding, name=of + name + there)
 
 
 def findings_in(
@@ -432,7 +452,11 @@ def _rows(
             else difference_of(base, other, scatters.get(key[0]))
             for side, other in zip(sides[1:], samples[1:], strict=True)
         )
-        yield Row(label, *key, samples, differences)
+        apart = tuple(
+            base is not None and other is not None and _in_another(key, sides[0], side)
+            for side, other in zip(sides[1:], samples[1:], strict=True)
+        )
+        yield Row(label, *key, samples, differences, apart=apart)
 
 
 def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
@@ -442,12 +466,20 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
     all trials come to, and what a deployment is like what one of them comes to. Where one was near
     alone and the other far, nothing is.
     """
+    return _in_common(key, base, other) or _in_another(key, base, other)
+
+
+def _in_common(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    name, unit = key
+    closer = (*(in_regime(name, one) for one in Regime), *names_of_draws(name).values())
+    return any((one, unit) in base and (one, unit) in other for one in closer)
+
+
+def _in_another(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
     name, unit = key
     regimes = [(in_regime(name, regime), unit) for regime in Regime]
-    draws = [(one, unit) for one in names_of_draws(name).values()]
-    if any(one in base and one in other for one in (*regimes, *draws)):
-        return True
-    return all(any(one in side for one in regimes) for side in (base, other))
+    told = all(any(one in side for one in regimes) for side in (base, other))
+    return told and not _in_common(key, base, other)
 
 
 def _gaps(

@@ -73,17 +73,19 @@ def deployed_anew(rows: Sequence[CaseRow]) -> str:
 def _cases(rows: Sequence[CaseRow]) -> list[Ends]:
     """Return the bounds on deployments of each case: its own, or else those of its repeats.
 
-    Repeats that met one regime alone are held against those that met the same.
+    Of repeats, which are of one run, those that met one regime alone are held against others that
+    met the same: the one that most of them met.
     """
     boundary = parted(row.result for row in rows)
-    drawn, repeated = list[Ends](), dict[tuple[str, Regime | None], list[tuple[int, int]]]()
+    drawn, repeated = list[Ends](), dict[tuple[str, str], dict[Regime | None, Ends]]()
     for row in rows:
         if any(goal.draws is not None for goal in row.goals):
             drawn.append(drawn_ends(row.goals))
             continue
-        ends = repeated.setdefault((row.planned.id, alone_in(row.result, boundary)), [])
-        ends += _single(row.goals)
-    return [*drawn, *map(tuple, repeated.values())]
+        there = repeated.setdefault((row.view.run, row.planned.id), {})
+        regime = alone_in(row.result, boundary)
+        there[regime] = (*there.get(regime, ()), *_single(row.goals))
+    return [*drawn, *(max(there.values(), key=len) for there in repeated.values())]
 
 
 def _single(goals: Sequence[GoalResult]) -> Ends:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from vsperf.analysis.answers import Basis, Finding, undrawn
 from vsperf.analysis.repeats import batches, student_95, taken_together
-from vsperf.quantities.unit import Unit
+from vsperf.quantities.unit import RATES, Unit
 
 # Two sets of repeats, compared by their ranks: no shape of their scatter is presumed.
 #
@@ -277,7 +277,18 @@ def answers_in(sample: Sample) -> Sample:
 SEEN = 0.03
 """The change that people ask to see."""
 MOST_DRAWN = 0.2
-"""By more, as a share, two deployments of one switch do not differ: twice of what was ever seen."""
+"""By more, as a share of a rate, two deployments of one switch do not differ: twice of what was
+ever seen."""
+HALF, DOUBLE = 0.5, 1.0
+"""What other numbers lose or grow by where a change is believed though nobody knows how far
+deployments lie apart in them."""
+
+
+def most_drawn(unit: Unit, *, more: bool) -> float:
+    """Return which change of a number, up or down, may be what two deployments drew."""
+    return MOST_DRAWN if unit in RATES else DOUBLE if more else HALF
+
+
 NORMAL_95 = 1.96
 POWER = 0.8416
 """Quantile of the normal distribution at 80 %: so often is a change of that size to be seen."""
@@ -307,6 +318,14 @@ class Scatter:
     def presumes_normal(self) -> bool:
         """Whether there are too few repeats to go by anything but the normal distribution."""
         return self.freedom < ENOUGH or not self.groups
+
+    def by_chance(self, first: int, second: int, unit: Unit, *, more: bool) -> float:
+        """Return what a bound is multiplied by that chance alone is not to miss.
+
+        Of two or three repeats a margin may be anything: beyond most_drawn() it is no chance.
+        """
+        margin, most = self.margin(first, second), most_drawn(unit, more=more)
+        return min(math.exp(margin), 1 + most) if more else max(math.exp(-margin), 1 - most)
 
     def repeats_to_see(self, change: float = SEEN) -> int:
         """Return how many repeats on each side show a change of that share, 4 times out of 5.

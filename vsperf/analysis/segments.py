@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 
 from vsperf.analysis.repeats import FEWEST, SURE, order_p
+from vsperf.records.regime import Regime
 
 FINEST = 2**13 - 1
 """The greatest number has so many steps, as the library takes them by itself."""
@@ -60,6 +61,22 @@ def segments_of(
             found.append(Segment(begin, end, mean, cut, answered=bool(told)))
             begin, cut = end, False
     return tuple(found)
+
+
+def differ_by_regime(segments: Sequence[Segment], met: Sequence[Regime | None]) -> bool:
+    """Whether a level follows another one as most of its runs met another regime, by each of them.
+
+    Then it is the machine that changed, as far as anybody can tell, and no switch.
+    """
+    mostly = []
+    for segment in segments:
+        there = met[segment.begin : segment.end]
+        near, far = there.count(Regime.NEAR), there.count(Regime.FAR)
+        mostly.append(None if near == far else Regime.NEAR if near > far else Regime.FAR)
+    return any(
+        not after.cut and None not in (one, other) and one is not other
+        for (one, other), after in zip(pairwise(mostly), segments[1:], strict=True)
+    )
 
 
 def _sizes(values: Sequence[float]) -> list[int]:

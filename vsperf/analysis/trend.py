@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vsperf.analysis.answers import (
     Finding,
+    alone_in,
     in_regime,
     more_is_better,
     names_of_draws,
@@ -26,7 +27,7 @@ from vsperf.analysis.environment import (
     settings,
     together,
 )
-from vsperf.analysis.segments import Segment, segments_of
+from vsperf.analysis.segments import Segment, differ_by_regime, segments_of
 from vsperf.config.suggest import testcase_meant
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
@@ -203,10 +204,10 @@ def _failed(view: CaseView) -> bool:
 
 def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
     places = [(view.label, view.header.testbed, _ground(view)) for view in every]
-    met: dict[tuple[str, str, str], list[SearchResult]] = {}
+    results: dict[tuple[str, str, str], list[SearchResult]] = {}
     for view, place in zip(every, places, strict=True):
-        met.setdefault(place, []).extend([] if view.result is None else [view.result])
-    boundaries = {place: parted(results) for place, results in met.items()}
+        results.setdefault(place, []).extend([] if view.result is None else [view.result])
+    boundaries = {place: parted(found) for place, found in results.items()}
     known: dict[Key, dict[str, list[tuple[CaseView, Finding]]]] = {}
     for view, place in zip(every, places, strict=True):
         for finding in findings_in(view, boundary=boundaries[place]):
@@ -228,17 +229,29 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
             and (view.run, view.key) not in drawn
             and _failed(view)
         )
-        yield replace(_trend(key, points, _told_by(key, known)), undrawn=undrawn)
+        trend = _trend(key, points, _told_by(key, known))
+        met = [
+            None
+            if one.case.result is None
+            else alone_in(one.case.result, boundaries[label, testbed, _ground(one.case)])
+            for one in points
+        ]
+        if differ_by_regime(trend.segments, met):
+            trend = _trend(key, points, BY_REGIME)
+        yield replace(trend, undrawn=undrawn)
 
 
 def _told_by(key: Key, known: Mapping[Key, Collection[str]]) -> str:
     """Say which other numbers tell a number closer, by the runs that have each of them."""
     label, testbed, name, unit = key
-    if all((label, testbed, in_regime(name, one), unit) in known for one in Regime):
+
+    def all_have(*others: str) -> bool:
+        told = (run for one in others for run in known.get((label, testbed, one, unit), ()))
+        return set(told).issuperset(known[key])
+
+    if all_have(*(in_regime(name, one) for one in Regime)):
         return BY_REGIME
-    others = [(label, testbed, one, unit) for one in names_of_draws(name).values()]
-    drawn = {run for one in others for run in known.get(one, ())}
-    return OVER_DRAWS if drawn.issuperset(known[key]) else ""
+    return OVER_DRAWS if all_have(*names_of_draws(name).values()) else ""
 
 
 def _trend(key: Key, points: tuple[TrendPoint, ...], told_by: str) -> Trend:

@@ -6,7 +6,6 @@ baseline meanwhile; and a baseline that does not fit is an error of the specific
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -164,25 +163,27 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     if one.metric not in case.spec.search.asked():
         # Of the size of the number: a difference may lie below 0, and more of it is nearer to 0.
         scatter = scatter_of([[number for number, is_bound in numbers if not is_bound]])
-        margin = 0.0 if scatter is None else scatter.margin(len(numbers), 1)
-        by_chance = math.exp(margin if one.at_most else -margin)
-        changed = (value + abs(value) * float(change)) * by_chance
+        less = 1.0
+        if scatter is not None:
+            less = scatter.by_chance(len(numbers), 1, unit, more=one.at_most)
+        changed = (value + abs(value) * float(change)) * less
+        changed = min(changed, 1.0) if unit is Unit.RATIO else changed
         try:
             return {
                 "held_to": _as_bound(changed, unit, end),
                 "spans_ns": spans_of(view.result for view in views if view.result is not None),
-                "apart": None if scatter is None else _share(abs(by_chance - 1)),
+                "apart": None if scatter is None else _share(abs(less - 1)),
             }
         except UnitError as error:
             what = f"says nothing that {one.metric} of {case.label} could be held to"
             raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
     samples = _samples(one.metric, views)
-    margins = _margins(samples, method_of(case.spec).deployments)
-    all_time = margins.get(one.metric)
-    apart = None if all_time is None else _share(1 - math.exp(-all_time))
+    by_chance = _by_chance(samples, method_of(case.spec).deployments)
+    all_time = by_chance.get(one.metric)
+    apart = None if all_time is None else _share(1 - all_time)
 
     def bound(median: float, name: str = one.metric) -> Bound:
-        less = math.exp(-margins.get(name, all_time or 0.0))
+        less = by_chance.get(name, all_time or 1.0)
         return _as_bound(median * float(1 + change) * less, unit, end)
 
     others = {
@@ -215,14 +216,17 @@ def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
     return {name: sample for (name, _), sample in found.items()}
 
 
-def _margins(samples: Mapping[str, Sample], deployments: int) -> dict[str, float]:
-    """Return how far as many deployments as a case has lie from the baseline's by chance, by name.
+def _by_chance(samples: Mapping[str, Sample], deployments: int) -> dict[str, float]:
+    """Return by name what as many deployments as a case has may come to by chance, as a share.
 
     What a number scatters by is told by the same number, and by the deployments that it is of.
     """
     most = max((sample.count for sample in samples.values()), default=1)
     scatters = scatters_of([{(name, one.unit): one for name, one in samples.items()}])
-    return {name: scatter.margin(most, deployments) for name, scatter in scatters.items()}
+    return {
+        name: scatter.by_chance(most, deployments, Unit.FPS, more=False)
+        for name, scatter in scatters.items()
+    }
 
 
 def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:

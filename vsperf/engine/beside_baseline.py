@@ -11,41 +11,68 @@ from vsperf.analysis.answers import (
     alone,
     findings_of,
     in_regime,
+    may_be_negative,
     names_of_draws,
     spans_of,
 )
-from vsperf.analysis.difference import Sample, samples_of
+from vsperf.analysis.difference import Sample, Scatter, most_drawn, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.quantities.human import human_fps, human_interval
+from vsperf.quantities.unit import Unit
 from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import GoalResult, SearchResult
 from vsperf.records.run import Check
 
 ONE_DRAW = (
     "the baseline and this case are of one deployment each, one draw, and may differ by no more "
-    "than these drew; `search.draws` of a search, or `--repeat` of the baseline's run, tells"
+    "than these drew; `--repeat` of the baseline's run, or `search.draws` of a throughput, tells"
 )
 
 
 def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> bool:
-    """Whether nobody knows how far deployments lie apart, as of a model, which has no draw."""
-    drawn = any(goal.goal == expected.metric and goal.draws is not None for goal in result.goals)
+    """Whether nobody knows how far deployments lie apart; a model has no draw."""
+    goal = next((one for one in result.goals if one.goal == expected.metric), None)
+    drawn = goal is not None and scatter_of_draws(goal) is not None
     known = expected.apart is not None or drawn or bool(spec.sides)
     return expected.baseline is not None and not known and not spec.testbed.simulated
+
+
+def drawn_by_less(expected: Expectation, unit: Unit) -> float | None:
+    """Return what a bound is multiplied by that is missed by more than two deployments draw.
+
+    The change that is allowed is in it already. None where the number may lie about 0, so that no
+    share of it says anything.
+    """
+    if may_be_negative(expected.metric):
+        return None
+    most = most_drawn(unit, more=expected.at_most)
+    if expected.rise is not None:
+        return (1 + max(most, float(expected.rise))) / (1 + float(expected.rise))
+    drop = float(expected.drop or 0)
+    return (1 - max(most, drop)) / (1 - drop)
+
+
+def scatter_of_draws(goal: GoalResult) -> Scatter | None:
+    """Return how far the deployments of a case lie apart by its own; None where too few tell."""
+    told = () if goal.draws is None else goal.draws.told
+    return scatter_of([[one.lower_fps or 0 for one in told]])
 
 
 def in_another_regime(expected: Expectation, spec: CaseSpec, result: SearchResult) -> str | None:
     """Say that a number is not held against its baseline, as that is from another regime.
 
-    Goals have answers by regime, which are found one by one.
+    Goals have answers by regime, which are found one by one. Of a case that met both nobody knows
+    where the trials were made that a figure or a percentile is from.
     """
-    own = spans_of([result])
-    spans = expected.spans_ns
-    if expected.metric in spec.search.asked() or ALONE not in spans or ALONE not in own:
+    own, spans = spans_of([result]), expected.spans_ns
+    if expected.metric in spec.search.asked() or not own or not spans:
         return None
-    apart = boundary_among([spans[ALONE], own[ALONE]])
-    return None if apart is None else _moved(spans, own)
+    if ALONE in own and ALONE in spans:
+        same = boundary_among([spans[ALONE], own[ALONE]]) is None
+    else:
+        same = ALONE not in own and ALONE not in spans
+    return None if same else _moved(spans, own)
 
 
 def like_it(

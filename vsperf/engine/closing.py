@@ -38,7 +38,8 @@ def close_case(
     result = believed_draws(result, trials)
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
-    result = result.model_copy(update={"round_trips_ns": _round_trips(trials)})
+    if result.goals or not case.spec.has_connections:  # such as are held, and have no regime
+        result = result.model_copy(update={"round_trips_ns": _round_trips(trials)})
     calibrated = conditions.calibration
     cap_fps = None if calibrated is None else calibrated.cap_fps
     checks = check_all(case.spec, result, trials, cap_fps)

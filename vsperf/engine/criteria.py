@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vsperf.analysis.answers import CONTROLS, names_of_draws, over_draws
-from vsperf.analysis.difference import MOST_DRAWN, scatter_of
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.beside_baseline import (
     ONE_DRAW,
     check_like,
+    drawn_by_less,
     in_another_regime,
     like_it,
     of_one_draw,
+    scatter_of_draws,
 )
 from vsperf.errors import UsageError
 from vsperf.methods.base import method_of
@@ -68,10 +69,19 @@ def _check(
     if (elsewhere := in_another_regime(expected, spec, result)) is not None:
         return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
     if check.met is False and of_one_draw(expected, spec, result):
-        more = _check_alone(expected, spec, result, trials, cap_fps, slack=MOST_DRAWN)
-        if more.met is not False:
+        factor = drawn_by_less(expected, _unit_of(expected, spec))
+        if (
+            factor is None
+            or _check_alone(expected, spec, result, trials, cap_fps, factor).met is not False
+        ):
             return check.model_copy(update={"met": None, "found": f"{check.found}: {ONE_DRAW}"})
     return check
+
+
+def _unit_of(expected: Expectation, spec: CaseSpec) -> Unit:
+    if expected.percentile is not None:
+        return Unit.NANOSECONDS
+    return spec.search.metrics()[expected.metric]
 
 
 def _check_alone(
@@ -80,19 +90,18 @@ def _check_alone(
     result: SearchResult,
     trials: tuple[Trial, ...],
     cap_fps: int | None,
-    *,
-    slack: float = 0.0,
+    factor: float = 1.0,
 ) -> Check:
-    """Judge a criterion, of which less is asked by a share."""
+    """Judge a criterion, its bound multiplied by a factor."""
     if expected.max_loss is not None:
         return _check_loss(expected, result)
     if expected.percentile is not None:
-        return _check_latency(expected, spec, latency_trials(trials, result), slack)
+        return _check_latency(expected, spec, latency_trials(trials, result), factor)
     if expected.metric not in spec.search.asked():
         figure = next((one for one in result.figures if one.name == expected.metric), None)
-        return _check_figure(expected, spec, figure, slack)
+        return _check_figure(expected, spec, figure, factor)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
-    check = _check_goal(expected, spec, goal, result.round_trips_ns, slack)
+    check = _check_goal(expected, spec, goal, result.round_trips_ns, factor)
     if goal is None or check.met is not False or not goal.cut_short:
         return check
     # Had there been more time, the search itself would have said whose loss it was.
@@ -125,7 +134,7 @@ def _number(bound: Bound, unit: Unit, spec: CaseSpec) -> float:
 
 
 def _check_figure(
-    expected: Expectation, spec: CaseSpec, figure: Figure | None, slack: float
+    expected: Expectation, spec: CaseSpec, figure: Figure | None, factor: float
 ) -> Check:
     """Judge the side of a figure that is certain: what was seen to hold, or not to."""
     sign = "≤" if expected.at_most else "≥"
@@ -133,8 +142,7 @@ def _check_figure(
     if figure is None or worst(figure.flags) is Severity.INVALID:
         why = figure.reason if figure is not None else "not measured"
         return Check(criterion=criterion, met=None, found=why)
-    asked = _number(expected.bound, figure.unit, spec)
-    asked += abs(asked) * (slack if expected.at_most else -slack)
+    asked = _number(expected.bound, figure.unit, spec) * factor
     if figure.value is None:
         return _check_none(criterion, expected, figure, asked)
     low = figure.value if figure.lower is None else figure.lower
@@ -228,7 +236,7 @@ def _check_goal(
     spec: CaseSpec,
     goal: GoalResult | None,
     round_trips_ns: tuple[int, int] | None,
-    slack: float,
+    factor: float,
 ) -> Check:
     """Judge a goal; several deployments by all of them, or against a baseline by their middle.
 
@@ -236,7 +244,7 @@ def _check_goal(
     """
     least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least, End.LOWER)})"
-    least *= 1 - slack
+    least *= factor
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
     if expected.baseline is not None:
@@ -248,14 +256,15 @@ def _check_goal(
             name, sample, bound = like
             least = _number(bound, Unit.FPS, spec)
             asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
-            return check_like(asked, sample, least * (1 - slack))
+            if sample.count == 1 and expected.apart is None and (found := scatter_of_draws(goal)):
+                least *= found.by_chance(1, 1, Unit.FPS, more=False)
+            return check_like(asked, sample, least * factor)
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
-    if expected.baseline is not None and expected.apart is None and goal.draws is not None:
-        scatter = scatter_of([[one.lower_fps or 0 for one in goal.draws.told]])
-        if scatter is not None:
-            least *= math.exp(-scatter.margin(1, 1))
-            criterion += f", less what deployments lie apart: {human_fps(least, End.LOWER)}"
+    scatter = scatter_of_draws(goal)
+    if expected.baseline is not None and expected.apart is None and scatter is not None:
+        least *= scatter.by_chance(1, 1, Unit.FPS, more=False)
+        criterion += f", less what deployments lie apart: {human_fps(least, End.LOWER)}"
     return _check_bounds(criterion, goal, least)
 
 
@@ -328,7 +337,11 @@ class _InRegimes:
 
 def _by_regimes(goal: GoalResult, least: float) -> _InRegimes | None:
     """Judge a bound by regimes: it is met in all of them or missed in all, or open."""
-    told = [one for one in goal.regimes if one.limit is not None]
+    told = [
+        one
+        for one in goal.regimes
+        if one.limit not in (None, Limit.UNKNOWN) and worst(one.flags) is not Severity.INVALID
+    ]
     if len(told) < 2:
         return None
     found = "the machine moved its CPUs: " + ", ".join(
@@ -374,11 +387,11 @@ def _sent_too_little(load: LoadResult, allowed: Ratio) -> bool:
 
 
 def _check_latency(
-    expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...], slack: float
+    expected: Expectation, spec: CaseSpec, latency: tuple[Trial, ...], factor: float
 ) -> Check:
     """Judge the worst direction at the worst of the loads that the criterion is for."""
     assert expected.percentile is not None
-    most_ns = _number(expected.bound, Unit.NANOSECONDS, spec) * (1 + slack)
+    most_ns = _number(expected.bound, Unit.NANOSECONDS, spec) * factor
     at = "" if expected.load is None else f" at {expected.load}"
     criterion = f"{expected.metric}{at} ≤ {expected.asked}"
     found = latencies_ns(expected, latency)

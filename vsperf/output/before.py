@@ -174,6 +174,8 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]
     of = f" of {len(judged)}" if len(judged) > 1 else ""
     for word, some in (("Yes", worse), ("No, it is better", better)):
+        if some and not any(row.surely(1) for row, _ in some):
+            return f"Perhaps: {_told(*some[0], prefix)}, {against}, which two deployments may draw."
         if some:
             count = f"{len(some)}{of} numbers; the most, " if of else ""
             return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."

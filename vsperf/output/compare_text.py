@@ -100,9 +100,10 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     of = f" ({LETTERS[number]})" if len(found.sides) > 2 else ""
     which = "The worst" if worst and best else "The most"
     text = f"{which}: {name}{of} {change_text(one)}. {summary(found)}"
-    if row.drawn_once(number):
-        text += " Of one deployment on a side, one draw: the change may be no more than these drew."
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
+    if not any(row.surely(number) for row, number, mark in marked if mark):
+        text += " Of one deployment on a side, one draw: the change may be no more than these drew."
+        return Headline(f"PERHAPS {word}", "open", text)
     return Headline(word, "bad" if worst else "good", text)
 
 
@@ -318,13 +319,16 @@ def _by_regime(found: Comparison) -> Iterator[str]:
             "all trials, wherever the machine had the CPUs of generator and switch, and is held "
             "against nothing where one of them tells"
         )
+    missing: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         sides = zip(LETTERS, row.samples, strict=False)
-        if without := [letter for letter, sample in sides if sample is None]:
-            yield (
-                f"{heading(row.name)} of {row.label}: {' and '.join(without)} "
-                f"{'has' if len(without) == 1 else 'have'} no answer in that regime"
-            )
+        if without := " and ".join(letter for letter, sample in sides if sample is None):
+            missing.setdefault((row.label, without), []).append(heading(row.name))
+    for (label, without), names in missing.items():
+        yield (
+            f"{first_of(names)} of {label}: {without} {'have' if ' ' in without else 'has'} no "
+            "answer in that regime"
+        )
 
 
 def _dependent(found: Comparison) -> Iterator[str]:

@@ -43,6 +43,7 @@ WIDE = "the interval is too wide to tell whether it"
 BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
+MOVED = "with CPUs near each other on one side, and far on the other, nobody can tell whether it"
 TELLS = "more time, a quiet machine or a generator that can do more tells"
 DRAWN = "of one deployment on a side, which is one draw, nobody can tell whether it"
 
@@ -260,11 +261,14 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     bounded = [row for row in told if any(row.bounded_below(number) for number in sides)]
     told = [row for row in told if row not in bounded]
     half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
-    drawn = [row for row in told if any(row.worse(n) and row.drawn_once(n) for n in sides)]
+    apart = [row for row in told if any(row.elsewhere(number) for number in sides)]
+    drawn = [row for row in told if any(row.worse(n) and not row.surely(n) for n in sides)]
+    others = [row for row in told if row not in (*apart, *drawn)]
     for rows, why, remedy in (
-        ([row for row in told if row not in half + drawn], WIDE, "more repeats narrow it"),
-        (drawn, DRAWN, "`--set search.draws=3` or `--repeat 4` on both sides tells"),
-        ([row for row in half if row not in drawn], HALF, TELLS),
+        ([row for row in others if row not in half], WIDE, "more repeats narrow it"),
+        (drawn, DRAWN, "`--repeat 4`, or search.draws=3 of a throughput, on both sides tells"),
+        (apart, MOVED, "measure again, until both sides met the same"),
+        ([row for row in others if row in half], HALF, TELLS),
         (busy, BUSY, "measure again when it is quiet: `--wait 30m`"),
         (bounded, BOUNDED, TELLS.removeprefix("more time, ")),
     ):

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 from vsperf.analysis.answers import (
     Finding,
+    all_by_regime,
+    alone_in,
     findings_of,
     in_regime,
     more_is_better,
@@ -17,7 +19,7 @@ from vsperf.analysis.answers import (
 )
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
-from vsperf.analysis.segments import Segment, segments_of
+from vsperf.analysis.segments import Segment, differ_by_regime, segments_of
 from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.output.figures.curves import UNITS
 from vsperf.output.figures.drawing import (
@@ -83,7 +85,17 @@ class Series:
         """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
         if regime_in(self.found[0].finding.name) is not None:
             return False
-        return parted(one.result for one in self.found) is not None
+        results = [one.result for one in self.found]
+        boundary = parted(results)
+        met = [alone_in(one.result, boundary) for one in self.runs]
+        return all_by_regime(results) or differ_by_regime(self.segments, met)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Its levels, if nothing else made them."""
+        values = [sample.median for sample in self.samples]
+        answered = [sample.answered for sample in self.samples]
+        return segments_of(values, [one.ground for one in self.runs], answered=answered)
 
 
 def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
@@ -164,7 +176,6 @@ def _series(cases: Sequence[CaseNumbers]) -> Iterator[Series]:
 def _panel(series: Series) -> Panel:
     values = [sample.median for sample in series.samples]
     answered = [sample.answered for sample in series.samples]
-    segments = segments_of(values, [one.ground for one in series.runs], answered=answered)
     first = series.samples[0]
     label, testbed, simulated = series.key
     points = tuple(
@@ -177,8 +188,8 @@ def _panel(series: Series) -> Panel:
     )
     layers: list[Layer] = [Points("runs", points, simulated=simulated, color=0)]
     if not series.moved and any(answered):
-        layers += _levels(segments)
-        layers += _marks(segments, better_up=more_is_better(first.name, first.unit))
+        layers += _levels(series.segments)
+        layers += _marks(series.segments, better_up=more_is_better(first.name, first.unit))
     return Panel(
         x=Axis("run, the oldest first", ticks=_ticks(series.runs)),
         y=Axis(heading(first.name), UNITS[first.unit], from_zero=True),
