@@ -166,8 +166,9 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         less = 1.0
         if scatter is not None:
             less = scatter.by_chance(len(numbers), 1, unit, more=one.at_most)
-        changed = (value + abs(value) * float(change)) * less
-        changed = min(changed, 1.0) if unit is Unit.RATIO else changed
+        asked = value + abs(value) * float(change)
+        whole = unit is Unit.RATIO and asked <= 1 < asked * less
+        changed = 1.0 if whole else asked * less
         try:
             return {
                 "held_to": _as_bound(changed, unit, end),
