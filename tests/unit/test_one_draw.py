@@ -61,11 +61,22 @@ def test_it_says_so_and_what_tells(tmp_path: Path, capsys: pytest.CaptureFixture
     run_cli(["compare", "aaaa", "bbbb", "--fail-above", "3%", "--results", str(tmp_path)])
     said = " ".join("".join(capsys.readouterr()).split())
     assert (
-        "of one deployment on a side, which is one draw, nobody can tell whether it is worse by "
-        "more than 3%: phy2phy_tput-64B ndr; `--repeat 4`, or search.draws=3 of a throughput, on "
-        "both sides tells"
+        "as nobody knows how far single deployments lie apart, nobody can tell whether it is worse "
+        "by more than 3%: phy2phy_tput-64B ndr; `--repeat 4`, or search.draws=3 of a throughput, "
+        "on both sides tells"
     ) in said
-    assert "may be no more than these drew" in headline(of(tmp_path, "aaaa", "bbbb")).text
+    told = headline(of(tmp_path, "aaaa", "bbbb"))
+    assert (told.word, told.tone) == ("PERHAPS WORSE", "open")
+    assert "may be no more than these drew" in told.text
+    assert headline(of(tmp_path, "bbbb", "aaaa")).word == "PERHAPS BETTER"
+
+
+def test_what_is_sure_comes_before_what_may_be_a_draw(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [5_000_000], 2: [5_000_000]}, simulated=False)
+    run(tmp_path, "bbbb", {1: [4_600_000], 2: [8_000_000]}, simulated=False)
+    told = headline(of(tmp_path, "aaaa", "bbbb"))
+    assert told.word == "BETTER"
+    assert "1 more may be no more than what single deployments drew" in told.text
 
 
 # A criterion on a baseline
@@ -122,13 +133,9 @@ def test_where_the_baseline_is_of_one_regime_deployments_of_the_case_tell_as_wel
     assert with_draws(LESS, (4_610_000, 4_650_000), (4_605_000, 4_650_000), **near).met is False
 
 
-@pytest.mark.parametrize(
-    ("metric", "after", "met"), [("burst", 20_000, None), ("burst", 10_000, False)]
-)
-def test_what_is_no_rate_is_blamed_where_it_is_less_than_half(
-    metric: str, after: int, met: bool | None
-) -> None:
-    asked = {"metric": metric, "drop": "3%", "held_to": Bound("25900")}
+@pytest.mark.parametrize(("after", "met"), [(20_000, None), (10_000, False)])
+def test_what_is_no_rate_is_blamed_where_it_is_less_than_half(after: int, met: bool | None) -> None:
+    asked = {"metric": "burst", "drop": "3%", "held_to": Bound("25900")}
     (check,) = check_all(asking(asked, simulated_case(search=BACK2BACK)), burst(after), ())
     assert check.met is met
 

@@ -314,10 +314,12 @@ def spans_of(results: Iterable[SearchResult]) -> dict[str, tuple[int, int]]:
     spans: dict[str, list[tuple[int, int]]] = {}
     for there in told:
         spans.setdefault(there.regime.value, []).append((there.least_ns, there.most_ns))
-    if not told and parted(found) is None:
-        known = [one.round_trips_ns for one in found if one.round_trips_ns is not None]
-        if known and len(known) == len(found):
-            spans[ALONE] = known
+    known = [one.round_trips_ns for one in found if one.round_trips_ns is not None]
+    if not told and known and len(known) == len(found):
+        boundary = parted(found)
+        for one in known:
+            regime = None if boundary is None else boundary.holding(*one)
+            spans.setdefault(ALONE if regime is None else regime.value, []).append(one)
     return {
         name: (min(one[0] for one in each), max(one[1] for one in each))
         for name, each in spans.items()
@@ -329,6 +331,14 @@ def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:
     if boundary is None or result.round_trips_ns is None:
         return None
     return boundary.holding(*result.round_trips_ns)
+
+
+def alone_in_all(
+    results: Iterable[SearchResult | None], boundary: Boundary | None
+) -> Regime | None:
+    """Return the one regime that several repeats are from, if it is the same of all."""
+    met = {None if one is None else alone_in(one, boundary) for one in results}
+    return met.pop() if len(met) == 1 else None
 
 
 def all_by_regime(results: Iterable[SearchResult]) -> bool:

@@ -18,6 +18,7 @@ from vsperf.analysis.answers import (
     names_of_draws,
     parted,
     regime_in,
+    undrawn,
 )
 from vsperf.analysis.difference import (
     DOUBLE,
@@ -161,7 +162,7 @@ class Row:
         """
         found = self.differences[number - 1]
         if found is None or found.significant:
-            return False
+            return self.elsewhere(number)
         if self.too_busy(number) or self.bounded_below(number):
             return True
         ends = (found.least, found.most)
@@ -466,7 +467,7 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
     all trials come to, and what a deployment is like what one of them comes to. Where one was near
     alone and the other far, nothing is.
     """
-    return _in_common(key, base, other) or _in_another(key, base, other)
+    return _in_another(key, base, other) or _in_common(key, base, other)
 
 
 def _in_common(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
@@ -476,10 +477,14 @@ def _in_common(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> b
 
 
 def _in_another(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+    """Whether one side was near, and the other one far; so were all deployments of it then."""
     name, unit = key
-    regimes = [(in_regime(name, regime), unit) for regime in Regime]
-    told = all(any(one in side for one in regimes) for side in (base, other))
-    return told and not _in_common(key, base, other)
+    goal = next(iter(undrawn(name)), name)
+    near_or_far = [
+        {regime for regime in Regime if (in_regime(goal, regime), unit) in side}
+        for side in (base, other)
+    ]
+    return all(near_or_far) and near_or_far[0].isdisjoint(near_or_far[1])
 
 
 def _gaps(

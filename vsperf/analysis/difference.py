@@ -289,6 +289,15 @@ def most_drawn(unit: Unit, *, more: bool) -> float:
     return MOST_DRAWN if unit in RATES else DOUBLE if more else HALF
 
 
+def beyond_draws(unit: Unit, allowed: float, *, more: bool) -> float:
+    """Return what a bound is multiplied by that no two deployments miss by what they draw.
+
+    It allows a change already: what they draw may be a part of that, and comes to no more.
+    """
+    most = max(allowed, most_drawn(unit, more=more))
+    return (1 + most) / (1 + allowed) if more else (1 - most) / (1 - allowed)
+
+
 NORMAL_95 = 1.96
 POWER = 0.8416
 """Quantile of the normal distribution at 80 %: so often is a change of that size to be seen."""
@@ -319,13 +328,15 @@ class Scatter:
         """Whether there are too few repeats to go by anything but the normal distribution."""
         return self.freedom < ENOUGH or not self.groups
 
-    def by_chance(self, first: int, second: int, unit: Unit, *, more: bool) -> float:
+    def by_chance(
+        self, first: int, second: int, unit: Unit, allowed: float, *, more: bool
+    ) -> float:
         """Return what a bound is multiplied by that chance alone is not to miss.
 
-        Of two or three repeats a margin may be anything: beyond most_drawn() it is no chance.
+        Of two or three repeats a margin may be anything: beyond_draws() it is no chance.
         """
-        margin, most = self.margin(first, second), most_drawn(unit, more=more)
-        return min(math.exp(margin), 1 + most) if more else max(math.exp(-margin), 1 - most)
+        margin, most = self.margin(first, second), beyond_draws(unit, allowed, more=more)
+        return min(math.exp(margin), most) if more else max(math.exp(-margin), most)
 
     def repeats_to_see(self, change: float = SEEN) -> int:
         """Return how many repeats on each side show a change of that share, 4 times out of 5.

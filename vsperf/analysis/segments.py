@@ -71,8 +71,7 @@ def differ_by_regime(segments: Sequence[Segment], met: Sequence[Regime | None]) 
     mostly = []
     for segment in segments:
         there = met[segment.begin : segment.end]
-        near, far = there.count(Regime.NEAR), there.count(Regime.FAR)
-        mostly.append(None if near == far else Regime.NEAR if near > far else Regime.FAR)
+        mostly.append(next((one for one in Regime if 2 * there.count(one) > len(there)), None))
     return any(
         not after.cut and None not in (one, other) and one is not other
         for (one, other), after in zip(pairwise(mostly), segments[1:], strict=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vsperf.analysis.answers import (
     Finding,
-    alone_in,
+    alone_in_all,
     in_regime,
     more_is_better,
     names_of_draws,
@@ -231,10 +231,11 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
         )
         trend = _trend(key, points, _told_by(key, known))
         met = [
-            None
-            if one.case.result is None
-            else alone_in(one.case.result, boundaries[label, testbed, _ground(one.case)])
-            for one in points
+            alone_in_all(
+                (view.result for view, _ in found),
+                boundaries[label, testbed, _ground(found[-1][0])],
+            )
+            for found in runs.values()
         ]
         if differ_by_regime(trend.segments, met):
             trend = _trend(key, points, BY_REGIME)

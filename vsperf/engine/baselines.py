@@ -165,7 +165,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         scatter = scatter_of([[number for number, is_bound in numbers if not is_bound]])
         less = 1.0
         if scatter is not None:
-            less = scatter.by_chance(len(numbers), 1, unit, more=one.at_most)
+            less = scatter.by_chance(len(numbers), 1, unit, abs(float(change)), more=one.at_most)
         asked = value + abs(value) * float(change)
         whole = unit is Unit.RATIO and asked <= 1 < asked * less
         changed = 1.0 if whole else asked * less
@@ -179,7 +179,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
             what = f"says nothing that {one.metric} of {case.label} could be held to"
             raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
     samples = _samples(one.metric, views)
-    by_chance = _by_chance(samples, method_of(case.spec).deployments)
+    by_chance = _by_chance(samples, method_of(case.spec).deployments, abs(float(change)))
     all_time = by_chance.get(one.metric)
     apart = None if all_time is None else _share(1 - all_time)
 
@@ -217,7 +217,7 @@ def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
     return {name: sample for (name, _), sample in found.items()}
 
 
-def _by_chance(samples: Mapping[str, Sample], deployments: int) -> dict[str, float]:
+def _by_chance(samples: Mapping[str, Sample], deployments: int, allowed: float) -> dict[str, float]:
     """Return by name what as many deployments as a case has may come to by chance, as a share.
 
     What a number scatters by is told by the same number, and by the deployments that it is of.
@@ -225,7 +225,7 @@ def _by_chance(samples: Mapping[str, Sample], deployments: int) -> dict[str, flo
     most = max((sample.count for sample in samples.values()), default=1)
     scatters = scatters_of([{(name, one.unit): one for name, one in samples.items()}])
     return {
-        name: scatter.by_chance(most, deployments, Unit.FPS, more=False)
+        name: scatter.by_chance(most, deployments, Unit.FPS, allowed, more=False)
         for name, scatter in scatters.items()
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from vsperf.analysis.answers import (
@@ -15,14 +15,15 @@ from vsperf.analysis.answers import (
     names_of_draws,
     spans_of,
 )
-from vsperf.analysis.difference import Sample, Scatter, most_drawn, samples_of, scatter_of
+from vsperf.analysis.difference import Sample, Scatter, beyond_draws, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.quantities.human import human_fps, human_interval
 from vsperf.quantities.unit import Unit
-from vsperf.records.regime import Boundary, Regime, boundary_among
+from vsperf.records.regime import Boundary, Regime, boundary_among, boundary_of
 from vsperf.records.result import GoalResult, SearchResult
 from vsperf.records.run import Check
+from vsperf.records.trial import Trial
 
 ONE_DRAW = (
     "the baseline and this case are of one deployment each, one draw, and may differ by no more "
@@ -38,19 +39,16 @@ def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> 
     return expected.baseline is not None and not known and not spec.testbed.simulated
 
 
-def drawn_by_less(expected: Expectation, unit: Unit) -> float | None:
+def drawn_by_less(expected: Expectation, unit: Unit, bound: float) -> float | None:
     """Return what a bound is multiplied by that is missed by more than two deployments draw.
 
-    The change that is allowed is in it already. None where the number may lie about 0, so that no
-    share of it says anything.
+    The change that is allowed is in it already. None where the number is 0 or may lie about it, so
+    that no share of it says anything.
     """
-    if may_be_negative(expected.metric):
+    if may_be_negative(expected.metric) or not bound:
         return None
-    most = most_drawn(unit, more=expected.at_most)
-    if expected.rise is not None:
-        return (1 + max(most, float(expected.rise))) / (1 + float(expected.rise))
-    drop = float(expected.drop or 0)
-    return (1 - max(most, drop)) / (1 - drop)
+    allowed = float(expected.rise or expected.drop or 0)
+    return beyond_draws(unit, allowed, more=expected.at_most)
 
 
 def scatter_of_draws(goal: GoalResult) -> Scatter | None:
@@ -59,13 +57,17 @@ def scatter_of_draws(goal: GoalResult) -> Scatter | None:
     return scatter_of([[one.lower_fps or 0 for one in told]])
 
 
-def in_another_regime(expected: Expectation, spec: CaseSpec, result: SearchResult) -> str | None:
+def in_another_regime(
+    expected: Expectation, spec: CaseSpec, result: SearchResult, trials: Sequence[Trial]
+) -> str | None:
     """Say that a number is not held against its baseline, as that is from another regime.
 
     Goals have answers by regime, which are found one by one. Of a case that met both nobody knows
     where the trials were made that a figure or a percentile is from.
     """
     own, spans = spans_of([result]), expected.spans_ns
+    if not own and (both := boundary_of([one for one in trials if one.valid])) is not None:
+        own = {Regime.NEAR: (both.near_ns, both.near_ns), Regime.FAR: (both.far_ns, both.far_ns)}
     if expected.metric in spec.search.asked() or not own or not spans:
         return None
     if ALONE in own and ALONE in spans:
@@ -93,6 +95,8 @@ def like_it(
     samples = {name: sample for (name, _), sample in found.items()}
     by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
     regimes = [in_regime(goal.goal, one) for one in (*(one.regime for one in by_share), *Regime)]
+    if ALONE in spans and ALONE in own and boundary is not None:
+        return _moved(spans, own)  # and no deployment of one of them says anything of the other
     for name in (*names_of_draws(goal.goal).values(), *regimes):
         if name in held and name in samples:
             return name, samples[name], held[name]

@@ -66,10 +66,11 @@ def _check(
 ) -> Check:
     """Judge a criterion; one on a baseline is open where that and the case are hard to compare."""
     check = _check_alone(expected, spec, result, trials, cap_fps)
-    if (elsewhere := in_another_regime(expected, spec, result)) is not None:
+    if (elsewhere := in_another_regime(expected, spec, result, trials)) is not None:
         return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
     if check.met is False and of_one_draw(expected, spec, result):
-        factor = drawn_by_less(expected, _unit_of(expected, spec))
+        unit = _unit_of(expected, spec)
+        factor = drawn_by_less(expected, unit, _number(expected.bound, unit, spec))
         if (
             factor is None
             or _check_alone(expected, spec, result, trials, cap_fps, factor).met is not False
@@ -256,16 +257,27 @@ def _check_goal(
             name, sample, bound = like
             least = _number(bound, Unit.FPS, spec)
             asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
-            if sample.count == 1 and expected.apart is None and (found := scatter_of_draws(goal)):
-                least *= found.by_chance(1, 1, Unit.FPS, more=False)
+            if sample.count == 1:
+                least, asked = _less_by_chance(least, asked, expected, goal)
             return check_like(asked, sample, least * factor)
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
-    scatter = scatter_of_draws(goal)
-    if expected.baseline is not None and expected.apart is None and scatter is not None:
-        least *= scatter.by_chance(1, 1, Unit.FPS, more=False)
-        criterion += f", less what deployments lie apart: {human_fps(least, End.LOWER)}"
+    least, criterion = _less_by_chance(least, criterion, expected, goal)
     return _check_bounds(criterion, goal, least)
+
+
+def _less_by_chance(
+    least: float, criterion: str, expected: Expectation, goal: GoalResult
+) -> tuple[float, str]:
+    """Return what is asked for, less what the case's deployments differ by, and words for it.
+
+    Where the baseline has several, theirs is in its bound.
+    """
+    scatter = scatter_of_draws(goal)
+    if expected.baseline is None or expected.apart is not None or scatter is None:
+        return least, criterion
+    least *= scatter.by_chance(1, 1, Unit.FPS, float(expected.drop or 0), more=False)
+    return least, f"{criterion}, less what deployments lie apart: {human_fps(least, End.LOWER)}"
 
 
 def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -> Check:

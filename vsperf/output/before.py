@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.analysis.answers import findings_of, more_is_better
+from vsperf.analysis.answers import findings_of, more_is_better, regime_in, undrawn
 from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import SEEN, Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
@@ -31,6 +31,7 @@ BY = {
 }
 NO_EARLIER = "no earlier run of the same has a number to hold it against; too busy to tell"
 BUSY = "the machine was too busy to tell"
+MOVED = "one was measured with CPUs near each other, and the other one far"
 ALONE = "single numbers without bounds, or a lower bound above which one can be anything"
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 
@@ -153,6 +154,13 @@ def _is_bound(case: CaseEntry) -> bool:
     return any(one.is_bound for one in list(found)[:1])
 
 
+def _base_of(name: str) -> str:
+    """Return of which number another one is: that in a regime, or over draws."""
+    text = next(iter(undrawn(name)), name)
+    regime = regime_in(text)
+    return text if regime is None else text.removesuffix(f" {regime}")
+
+
 def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     """Say what became of the first number of each case; None where none stands on both sides."""
     first = {
@@ -160,10 +168,11 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
         for case in other.cases
         if case.result is not None
     }
-    rows = [row for row in found.rows if row.name == first.get(row.label)]
+    rows = [row for row in found.rows if _base_of(row.name) == first.get(row.label)]
     told_of = [(row, one) for row in rows if (one := row.differences[0]) is not None]
     if not told_of:
-        return None
+        met = any(row.elsewhere(1) for row in rows)
+        return f"It cannot be told against {base.name}: {MOVED}." if met else None
     prefix = common_prefix([row.label for row, _ in told_of])
     against = f"against {base.name}"
     judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
@@ -173,9 +182,14 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     worse = [(row, one) for row, one in judged if row.worse(1)]
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]
     of = f" of {len(judged)}" if len(judged) > 1 else ""
-    for word, some in (("Yes", worse), ("No, it is better", better)):
+    for word, unsure, some in (
+        ("Yes", "Perhaps", worse),
+        ("No, it is better", "No, perhaps it is better", better),
+    ):
         if some and not any(row.surely(1) for row, _ in some):
-            return f"Perhaps: {_told(*some[0], prefix)}, {against}, which two deployments may draw."
+            return (
+                f"{unsure}: {_told(*some[0], prefix)}, {against}, which a deployment may draw."
+            )
         if some:
             count = f"{len(some)}{of} numbers; the most, " if of else ""
             return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."

@@ -72,6 +72,7 @@ def _difference(row: Row, place: int) -> dict[str, Any] | None:
     return {
         "change": one.change.value,
         "worse": row.worse(place + 1),
+        "surely": row.surely(place + 1),
         "by": one.means.value,
         "share": one.share,
         "least": one.least,

@@ -32,7 +32,10 @@ MEANING = (
     "~ no change that is more than chance; ? nothing to judge by. In brackets what the change can "
     "be."
 )
-UNCOMPARED = "– no number on one side, or compared by regime or deployment instead."
+UNCOMPARED = (
+    "– no number on one side, or compared by regime or deployment instead, or near on one side and "
+    "far on the other."
+)
 JUDGED = {
     Means.RANKS: "Mann-Whitney over repeats, 5 %, and the middle of all pairs",
     Means.SCATTER: "intervals widened by how far repeats lie apart",
@@ -73,9 +76,10 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     That there is none is only said where no change of the share that is asked for is left open.
     """
     sides = range(1, len(found.sides))
-    marked = [(row, n, mark_of(row, n)) for row in found.rows for n in sides]
-    worst = next((one for one in marked if one[2] == "worse"), None)
-    best = next((one for one in marked if one[2] == "better"), None)
+    marked = [(row, n, mark) for row in found.rows for n in sides if (mark := mark_of(row, n))]
+    sure = [(row, n, mark) for row, n, mark in marked if row.surely(n)]
+    worst = next((one for one in sure or marked if one[2] == "worse"), None)
+    best = next((one for one in sure or marked if one[2] == "better"), None)
     most = worst or best
     if most is None:
         none_judged = not any(_judged(one) for row in found.rows for one in row.differences)
@@ -101,9 +105,11 @@ def headline(found: Comparison, asked: float | None = None) -> Headline:
     which = "The worst" if worst and best else "The most"
     text = f"{which}: {name}{of} {change_text(one)}. {summary(found)}"
     word = "WORSE AND BETTER" if worst and best else "WORSE" if worst else "BETTER"
-    if not any(row.surely(number) for row, number, mark in marked if mark):
+    if not sure:
         text += " Of one deployment on a side, one draw: the change may be no more than these drew."
         return Headline(f"PERHAPS {word}", "open", text)
+    if len(sure) < len(marked):
+        text += f" {len(marked) - len(sure)} more may be no more than what single deployments drew."
     return Headline(word, "bad" if worst else "good", text)
 
 

@@ -45,7 +45,7 @@ HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
 MOVED = "with CPUs near each other on one side, and far on the other, nobody can tell whether it"
 TELLS = "more time, a quiet machine or a generator that can do more tells"
-DRAWN = "of one deployment on a side, which is one draw, nobody can tell whether it"
+DRAWN = "as nobody knows how far single deployments lie apart, nobody can tell whether it"
 
 
 @click.command(
@@ -256,14 +256,15 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         say(f"no number to judge: {first_of(missing)}", err=quiet)
     undecided = found.undecided(float(fail_above))
     sides = range(1, len(found.sides))
-    busy = [row for row in undecided if any(row.too_busy(number) for number in sides)]
-    told = [row for row in undecided if row not in busy]
+    apart = [row for row in undecided if any(row.elsewhere(number) for number in sides)]
+    there = [row for row in undecided if row not in apart]
+    busy = [row for row in there if any(row.too_busy(number) for number in sides)]
+    told = [row for row in there if row not in busy]
     bounded = [row for row in told if any(row.bounded_below(number) for number in sides)]
     told = [row for row in told if row not in bounded]
     half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
-    apart = [row for row in told if any(row.elsewhere(number) for number in sides)]
     drawn = [row for row in told if any(row.worse(n) and not row.surely(n) for n in sides)]
-    others = [row for row in told if row not in (*apart, *drawn)]
+    others = [row for row in told if row not in drawn]
     for rows, why, remedy in (
         ([row for row in others if row not in half], WIDE, "more repeats narrow it"),
         (drawn, DRAWN, "`--repeat 4`, or search.draws=3 of a throughput, on both sides tells"),

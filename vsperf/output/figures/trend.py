@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 from vsperf.analysis.answers import (
     Finding,
     all_by_regime,
-    alone_in,
+    alone_in_all,
     findings_of,
     in_regime,
     more_is_better,
@@ -69,7 +70,7 @@ class CaseNumbers:
     """What the user called the run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Series:
     """One number of a case, the oldest run first."""
 
@@ -85,12 +86,21 @@ class Series:
         """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
         if regime_in(self.found[0].finding.name) is not None:
             return False
-        results = [one.result for one in self.found]
-        boundary = parted(results)
-        met = [alone_in(one.result, boundary) for one in self.runs]
-        return all_by_regime(results) or differ_by_regime(self.segments, met)
+        by_ground: dict[str, list[SearchResult]] = {}
+        for one in self.found:
+            by_ground.setdefault(one.ground, []).append(one.result)
+        if all(map(all_by_regime, by_ground.values())):
+            return True
+        met = [
+            alone_in_all(
+                (one.result for one in self.found if one.run == run.run),
+                parted(by_ground[run.ground]),
+            )
+            for run in self.runs
+        ]
+        return differ_by_regime(self.segments, met)
 
-    @property
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Its levels, if nothing else made them."""
         values = [sample.median for sample in self.samples]
