@@ -187,9 +187,7 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
         ("No, it is better", "No, perhaps it is better", better),
     ):
         if some and not any(row.surely(1) for row, _ in some):
-            return (
-                f"{unsure}: {_told(*some[0], prefix)}, {against}, which a deployment may draw."
-            )
+            return f"{unsure}: {_told(*some[0], prefix)}, {against}, which a deployment may draw."
         if some:
             count = f"{len(some)}{of} numbers; the most, " if of else ""
             return f"{word}: {count}{_told(*some[0], prefix)}, {against}, {BY[some[0][1].means]}."
