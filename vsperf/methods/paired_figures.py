@@ -145,10 +145,8 @@ def _ratio(
         assert one.upper is not None
         most = human_share(max(1 - one.lower, one.upper - 1), End.UPPER)
         told += f": {most} at most lie between them"
-    for each in (side, first) if terms.overload else ():
-        if (share := dropped_much(rounds, each.letter)) is not None:
-            waited += f"; {each.name} dropped {human_share(share)} of what it took, so throughputs "
-            waited += "may stand otherwise"
+    if terms.overload and side.letter != CONTROL:
+        waited += _dropped(rounds, side, first)
     doubt = _doubt(rounds[0].sides, found.get(CONTROL))
     lower, upper = one.ends
     told_of_it = {
@@ -161,6 +159,16 @@ def _ratio(
         "reason": doubts.told((doubt or told) + waited, side.letter, first.letter),
     }
     return figure.model_copy(update=told_of_it)
+
+
+def _dropped(rounds: Sequence[Round], *sides: Named) -> str:
+    """Say which sides lost much of what they had worked on: then these rates are no throughputs."""
+    told = [
+        f"{one.name} dropped {human_share(share)} of what it took"
+        for one in sides
+        if (share := dropped_much(rounds, one.letter)) is not None
+    ]
+    return f"; {', '.join(told)}, so throughputs may stand otherwise" if told else ""
 
 
 def _waited(one: Compared, name: str, first: str, *, filled: bool) -> str:
