@@ -180,6 +180,21 @@ def test_a_run_is_held_against_the_last_one_of_the_same_case(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rate", "said"),
     [
+        (900_000, "Perhaps: 64B ndr -10.00 %"),
+        (1100_000, "No, perhaps it is better: 64B ndr +10.00 %"),
+        (500_000, "Yes: 64B ndr -50.00 %"),
+    ],
+)
+def test_of_single_deployments_it_is_a_draw_perhaps(tmp_path: Path, rate: int, said: str) -> None:
+    for hour, (name, found_one) in enumerate((("aaaa", 1000_000), ("bbbb", rate))):
+        began = f"2026-11-20T{hour:02d}:00:00.000+00:00"
+        stored(tmp_path, name, {1: [found_one]}, started_at=began, simulated=False)
+    assert (answer(tmp_path, "bbbb") or "").startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
         (1000_000, "No change that is more than chance: 64B ndr +0.00 % [-1.00 … +1.00 %]"),
         (1200_000, "No, it is better: 64B ndr +20.00 %"),
     ],

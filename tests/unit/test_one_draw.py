@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
 from compared_runs import of, run
 from search_models import case_of
 from simulated_cases import simulated_case
@@ -14,6 +15,7 @@ from test_draws_criteria import goal
 from test_figures import BACK2BACK
 
 from vsperf.analysis.answers import ALONE, findings_of
+from vsperf.analysis.difference import scatter_of
 from vsperf.cli.main import run_cli
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
@@ -138,6 +140,21 @@ def test_what_is_no_rate_is_blamed_where_it_is_less_than_half(after: int, met: b
     asked = {"metric": "burst", "drop": "3%", "held_to": Bound("25900")}
     (check,) = check_all(asking(asked, simulated_case(search=BACK2BACK)), burst(after), ())
     assert check.met is met
+
+
+@pytest.mark.parametrize(("after", "met"), [(40_000, None), (60_000, False)])
+def test_or_where_it_is_double_of_what_is_not_to_get_more(after: int, met: bool | None) -> None:
+    asked = {"metric": "burst", "rise": "3%", "held_to": Bound("27500")}
+    (check,) = check_all(asking(asked, simulated_case(search=BACK2BACK)), burst(after), ())
+    assert check.met is met
+
+
+def test_what_two_repeats_say_of_scatter_allows_no_more_than_deployments_differ_by() -> None:
+    """A margin of theirs may be anything: Student's quantile is 12.7. Allowed are 3 % already."""
+    scatter = known(scatter_of([[5_000_000, 5_500_000]]))
+    assert scatter.by_chance(2, 1, Unit.FPS, 0.03, more=False) == pytest.approx(0.80 / 0.97)
+    assert scatter.by_chance(2, 1, Unit.NANOSECONDS, 0.10, more=True) == pytest.approx(2 / 1.1)
+    assert scatter.by_chance(2, 1, Unit.FPS, 0.30, more=False) == 1.0
 
 
 def test_one_whose_repeats_say_how_far_they_lie_apart_is_missed_by_less() -> None:
