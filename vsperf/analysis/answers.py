@@ -443,6 +443,13 @@ def regime_in(name: str) -> Regime | None:
     return next((one for one in Regime if name.endswith(f" {one}")), None)
 
 
+def of_all_trials(name: str) -> str:
+    """Return of which number one is that was made in a regime, or over draws."""
+    text = next(iter(undrawn(name)), name)
+    regime = regime_in(text)
+    return text if regime is None else text.removesuffix(f" {regime}")
+
+
 def _of_goal(name: str, found: GoalResult | PartialResult, noise: bool) -> Iterator[Finding]:
     if Flag.LEFT_TO_REGIMES in found.flags:
         return  # a single trial may have passed there; what regimes came to follows

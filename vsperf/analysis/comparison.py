@@ -16,9 +16,8 @@ from vsperf.analysis.answers import (
     latencies_of,
     more_is_better,
     names_of_draws,
+    of_all_trials,
     parted,
-    regime_in,
-    undrawn,
 )
 from vsperf.analysis.difference import (
     DOUBLE,
@@ -113,8 +112,8 @@ class Row:
         if found is None or not found.significant or not self.drawn_once(number):
             return found is not None and found.significant
         up = found.change is Change.UP
-        ends = (found.least, found.most) if up else (_less(found.most), _less(found.least))
-        return ends[0] is not None and ends[0] >= max(share, most_drawn(self.unit, more=up))
+        least = found.least if up else _less(found.most)
+        return least is not None and least >= max(share, most_drawn(self.unit, more=up))
 
     def elsewhere(self, number: int) -> bool:
         """Whether a side has its number from one regime, and the base from the other one."""
@@ -412,11 +411,14 @@ def _answers(samples: Mapping[Key, Sample]) -> dict[Key, Sample]:
 
 def _renamed(finding: Finding, asked: Mapping[str, str]) -> Finding:
     """Name a finding by the load that was asked for."""
-    regime = regime_in(finding.name)
-    there = "" if regime is None else f" {regime}"
-    of, at, load = finding.name.removesuffix(there).partition("at ")
+    plain = of_all_trials(finding.name)
+    of, at, load = plain.partition("at ")
     name = asked.get(at + load)
-    return finding if name is None else replace(finding, name=of + name + there)
+    return (
+        finding
+        if name is None
+        else replace(finding, name=of + name + finding.name.removeprefix(plain))
+    )
 
 
 def findings_in(
@@ -447,15 +449,15 @@ def _rows(
     for key in dict.fromkeys(key for side in sides for key in side):
         samples = tuple(side.get(key) for side in sides)
         base = samples[0]
-        differences = tuple(
-            None
-            if base is None or other is None or _told_closer(key, sides[0], side)
-            else difference_of(base, other, scatters.get(key[0]))
-            for side, other in zip(sides[1:], samples[1:], strict=True)
-        )
         apart = tuple(
             base is not None and other is not None and _in_another(key, sides[0], side)
             for side, other in zip(sides[1:], samples[1:], strict=True)
+        )
+        differences = tuple(
+            None
+            if base is None or other is None or elsewhere or _told_closer(key, sides[0], side)
+            else difference_of(base, other, scatters.get(key[0]))
+            for side, other, elsewhere in zip(sides[1:], samples[1:], apart, strict=True)
         )
         yield Row(label, *key, samples, differences, apart=apart)
 
@@ -464,13 +466,8 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
     """Whether two sides have the same number in the same regime, or over deployments.
 
     Then that is what is held against each other: how much of the time each was near decides what
-    all trials come to, and what a deployment is like what one of them comes to. Where one was near
-    alone and the other far, nothing is.
+    all trials come to, and what a deployment is like what one of them comes to.
     """
-    return _in_another(key, base, other) or _in_common(key, base, other)
-
-
-def _in_common(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
     name, unit = key
     closer = (*(in_regime(name, one) for one in Regime), *names_of_draws(name).values())
     return any((one, unit) in base and (one, unit) in other for one in closer)
@@ -479,7 +476,7 @@ def _in_common(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> b
 def _in_another(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
     """Whether one side was near, and the other one far; so were all deployments of it then."""
     name, unit = key
-    goal = next(iter(undrawn(name)), name)
+    goal = of_all_trials(name)
     near_or_far = [
         {regime for regime in Regime if (in_regime(goal, regime), unit) in side}
         for side in (base, other)

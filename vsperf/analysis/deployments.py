@@ -17,7 +17,7 @@ from vsperf.analysis.summary import CaseRow
 from vsperf.quantities.human import End, counted, rounded_share
 from vsperf.records.flags import Severity, worst
 from vsperf.records.regime import Regime
-from vsperf.records.result import GoalResult, Limit
+from vsperf.records.result import Draw, GoalResult, Limit, PartialResult
 
 LEVEL = 0.95
 FEW = 4
@@ -92,21 +92,22 @@ def _single(goals: Sequence[GoalResult]) -> Ends:
     """Return the bounds of the first goal on one deployment, if they are the switch's own."""
     if not goals or goals[0].regimes or worst(goals[0].flags) is Severity.INVALID:
         return ()
-    found = cleanest(goals[0])
-    if found.limit not in (Limit.DUT, Limit.VNF) or not found.lower_fps or not found.upper_fps:
-        return ()
-    return ((found.lower_fps, found.upper_fps),)
+    return _own_ends(cleanest(goals[0]))
 
 
 def drawn_ends(goals: Sequence[GoalResult]) -> Ends:
     """Return the bounds on deployments of the first goal, if each of them is the switch's own."""
     draws = next((one.believed_draws for one in goals if one.draws is not None), None)
-    ends = []
-    for one in () if draws is None else draws.told:
-        if one.limit not in (Limit.DUT, Limit.VNF) or not one.lower_fps or not one.upper_fps:
-            return ()
-        ends.append((one.lower_fps, one.upper_fps))
-    return tuple(ends) if len(ends) > 1 else ()
+    told = () if draws is None else draws.told
+    ends = tuple(each for one in told for each in _own_ends(one))
+    return ends if len(ends) == len(told) > 1 else ()
+
+
+def _own_ends(found: GoalResult | PartialResult | Draw) -> Ends:
+    """Return the bounds on one deployment, if they are the switch's own."""
+    if found.limit not in (Limit.DUT, Limit.VNF) or not found.lower_fps or not found.upper_fps:
+        return ()
+    return ((found.lower_fps, found.upper_fps),)
 
 
 def _apart(ends: Ends) -> tuple[Fraction, Fraction]:

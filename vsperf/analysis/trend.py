@@ -207,10 +207,13 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
     results: dict[tuple[str, str, str], list[SearchResult]] = {}
     for view, place in zip(every, places, strict=True):
         results.setdefault(place, []).extend([] if view.result is None else [view.result])
-    boundaries = {place: parted(found) for place, found in results.items()}
+    parts = {place: parted(found) for place, found in results.items()}
+    boundaries = {
+        (view.run, view.key): parts[place] for view, place in zip(every, places, strict=True)
+    }
     known: dict[Key, dict[str, list[tuple[CaseView, Finding]]]] = {}
-    for view, place in zip(every, places, strict=True):
-        for finding in findings_in(view, boundary=boundaries[place]):
+    for view in every:
+        for finding in findings_in(view, boundary=boundaries[view.run, view.key]):
             key = (view.label, view.header.testbed, finding.name, finding.unit)
             known.setdefault(key, {}).setdefault(view.run, []).append((view, finding))
     for key, runs in known.items():
@@ -231,11 +234,9 @@ def _series(every: Sequence[CaseView], metric: str | None) -> Iterator[Trend]:
         )
         trend = _trend(key, points, _told_by(key, known))
         met = [
-            alone_in_all(
-                (view.result for view, _ in found),
-                boundaries[label, testbed, _ground(found[-1][0])],
-            )
+            alone_in_all((one.result for one, _ in found), boundaries[last.run, last.key])
             for found in runs.values()
+            for last, _ in found[-1:]
         ]
         if differ_by_regime(trend.segments, met):
             trend = _trend(key, points, BY_REGIME)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsperf.analysis.answers import findings_of, more_is_better, regime_in, undrawn
+from vsperf.analysis.answers import findings_of, more_is_better, of_all_trials
 from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.difference import SEEN, Difference, Means, least_repeats
 from vsperf.analysis.sides import Side, side_of
@@ -154,13 +154,6 @@ def _is_bound(case: CaseEntry) -> bool:
     return any(one.is_bound for one in list(found)[:1])
 
 
-def _base_of(name: str) -> str:
-    """Return of which number another one is: that in a regime, or over draws."""
-    text = next(iter(undrawn(name)), name)
-    regime = regime_in(text)
-    return text if regime is None else text.removesuffix(f" {regime}")
-
-
 def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     """Say what became of the first number of each case; None where none stands on both sides."""
     first = {
@@ -168,7 +161,7 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
         for case in other.cases
         if case.result is not None
     }
-    rows = [row for row in found.rows if _base_of(row.name) == first.get(row.label)]
+    rows = [row for row in found.rows if of_all_trials(row.name) == first.get(row.label)]
     told_of = [(row, one) for row in rows if (one := row.differences[0]) is not None]
     if not told_of:
         met = any(row.elsewhere(1) for row in rows)

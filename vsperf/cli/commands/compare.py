@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from vsperf.analysis.comparison import Comparison, compare
+from vsperf.analysis.comparison import Comparison, Row, compare
 from vsperf.analysis.sides import Side, apart, baseline_side, side
 from vsperf.cli.output import say
 from vsperf.cli.selection import QuantityType
@@ -44,8 +44,16 @@ BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
 MOVED = "with CPUs near each other on one side, and far on the other, nobody can tell whether it"
-TELLS = "more time, a quiet machine or a generator that can do more tells"
 DRAWN = "as nobody knows how far single deployments lie apart, nobody can tell whether it"
+REMEDIES = {
+    WIDE: "more repeats narrow it",
+    DRAWN: "`--repeat 4`, or search.draws=3 of a throughput, on both sides tells",
+    MOVED: "measure again, until both sides met the same",
+    HALF: "more time, a quiet machine or a generator that can do more tells",
+    BUSY: "measure again when it is quiet: `--wait 30m`",
+    BOUNDED: "a quiet machine or a generator that can do more tells",
+}
+"""By why nobody can tell, in the order in which these are said."""
 
 
 @click.command(
@@ -255,25 +263,25 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
     if missing:
         say(f"no number to judge: {first_of(missing)}", err=quiet)
     undecided = found.undecided(float(fail_above))
-    sides = range(1, len(found.sides))
-    apart = [row for row in undecided if any(row.elsewhere(number) for number in sides)]
-    there = [row for row in undecided if row not in apart]
-    busy = [row for row in there if any(row.too_busy(number) for number in sides)]
-    told = [row for row in there if row not in busy]
-    bounded = [row for row in told if any(row.bounded_below(number) for number in sides)]
-    told = [row for row in told if row not in bounded]
-    half = [row for row in told if any(one and one.median_is_open for one in row.samples)]
-    drawn = [row for row in told if any(row.worse(n) and not row.surely(n) for n in sides)]
-    others = [row for row in told if row not in drawn]
-    for rows, why, remedy in (
-        ([row for row in others if row not in half], WIDE, "more repeats narrow it"),
-        (drawn, DRAWN, "`--repeat 4`, or search.draws=3 of a throughput, on both sides tells"),
-        (apart, MOVED, "measure again, until both sides met the same"),
-        ([row for row in others if row in half], HALF, TELLS),
-        (busy, BUSY, "measure again when it is quiet: `--wait 30m`"),
-        (bounded, BOUNDED, TELLS.removeprefix("more time, ")),
-    ):
-        if rows:
-            names = first_of([f"{row.label} {row.name}" for row in rows])
-            say(f"{why} is worse by more than {fail_above}: {names}; {remedy}", err=quiet)
+    by_reason: dict[str, list[str]] = {}
+    for row in undecided:
+        by_reason.setdefault(_why_open(row), []).append(f"{row.label} {row.name}")
+    for text, remedy in REMEDIES.items():
+        if text in by_reason:
+            names = first_of(by_reason[text])
+            say(f"{text} is worse by more than {fail_above}: {names}; {remedy}", err=quiet)
     return ExitCode.INVALID_RESULT if missing or undecided else ExitCode.OK
+
+
+def _why_open(row: Row) -> str:
+    """Say why nobody can tell of a number whether it is worse; of several reasons, the first."""
+    sides = range(1, len(row.samples))
+    if any(row.elsewhere(number) for number in sides):
+        return MOVED
+    if any(row.too_busy(number) for number in sides):
+        return BUSY
+    if any(row.bounded_below(number) for number in sides):
+        return BOUNDED
+    if any(row.worse(number) and not row.surely(number) for number in sides):
+        return DRAWN
+    return HALF if any(one and one.median_is_open for one in row.samples) else WIDE
