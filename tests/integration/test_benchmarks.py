@@ -161,6 +161,22 @@ def test_a_table_says_how_each_switch_stands_to_each(tmp_path: Path) -> None:
     assert "times 1 and 2: 3 verdicts are the same, 0 differ" in done.stdout
 
 
+def test_runs_agree_unless_the_switch_is_another_one(tmp_path: Path) -> None:
+    words = ("runs_agree", "--short", f"--folder={tmp_path}")
+    same = bench(*words, "--runs=2")
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert LAST_LINE.fullmatch(same.stdout.splitlines()[-1])
+    assert agreeing(same.stdout) == 5 * [("1", "1")]
+    other = bench(*words, "--runs=3", "--", "--set=vswitch.capacity=3Mpps")
+    assert other.stdout.count("vsperf run ") == 1, "two are there"
+    assert agreeing(other.stdout) == 5 * [("3", "1")]
+
+
+def agreeing(said: str) -> list[tuple[str, str]]:
+    """Return the pairs of runs, and those of them that agree, by case."""
+    return re.findall(r"^\d+B +(\d+) +(\d+) ", said, re.MULTILINE)
+
+
 def test_a_missing_part_is_named_with_its_mend_and_is_a_row_of_the_table(tmp_path: Path) -> None:
     nothing = str(tmp_path / "nothing")
     alone = bench("tgen_truth", "--short", VSPERF_TGEN=nothing)

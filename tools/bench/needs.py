@@ -69,6 +69,7 @@ NEEDS: Mapping[str, tuple[Callable[[], None], ...]] = {
     "tgen_truth": (_tgen, require_reference_dut),
     "real_run": (_tgen, _switch, _root),
     "estimate": (_tgen, _switch, _root),
+    "runs_agree": (_tgen, _switch, _root),
     "paired_sessions": (_tgen, _switch, _root),
     "paired_table": (_tgen, _switch, _testpmd, _root),
 }

@@ -31,7 +31,7 @@ FOLDER = HERE.parents[1] / "build" / "bench"
 PROGRAMS = (
     *("tgen_rate", "tgen_cycles", "tgen_pacing", "tgen_veth", "tgen_truth"),
     *("real_run", "estimate", "index_rebuild", "report_page", "coverage", "paired", "reread"),
-    *("paired_sessions", "paired_table"),
+    *("runs_agree", "paired_sessions", "paired_table"),
 )
 EXAMPLE = "tools/bench/run_all.py --short tgen_rate tgen_cycles"
 PACKAGES = {"DPDK": ("dpdk", "libdpdk-dev"), "OVS": ("openvswitch-switch-dpdk", "openvswitch")}

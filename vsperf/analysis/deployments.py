@@ -14,14 +14,16 @@ from fractions import Fraction
 
 from vsperf.analysis.answers import alone_in, cleanest, parted
 from vsperf.analysis.summary import CaseRow
-from vsperf.quantities.human import End, counted, rounded_share
+from vsperf.quantities.human import End, counted, human_fps, human_interval, rounded_share
 from vsperf.records.flags import Severity, worst
-from vsperf.records.regime import Regime
-from vsperf.records.result import Draw, GoalResult, Limit, PartialResult
+from vsperf.records.regime import Boundary, Regime
+from vsperf.records.result import Draw, GoalResult, Limit, PartialResult, View
 
 LEVEL = 0.95
-FEW = 4
+FEW = 3
 """Degrees of freedom: of fewer nobody can say where one more would lie."""
+
+REGIMES = {View.NEAR: Regime.NEAR, View.FAR: Regime.FAR}
 
 Ends = tuple[tuple[int, int], ...]
 """The lower and the upper bound on each deployment."""
@@ -36,9 +38,8 @@ class Apart:
     """So far some lie apart at least, where their intervals do not meet,"""
     most: Fraction
     """and none farther than this."""
-    within: float | None
-    """Of the middle of those of a case one more lies no farther, in so many cases as LEVEL says;
-    None of too few."""
+    scatter: float | None
+    """Of the logarithm of a rate from one to the next, at LEVEL; None of too few."""
 
     @classmethod
     def of(cls, cases: Iterable[Ends]) -> Apart | None:
@@ -47,45 +48,75 @@ class Apart:
         if not found:
             return None
         least, most = zip(*map(_apart, found), strict=True)
-        return cls(len(found), max(least), max(most), _within(found))
+        return cls(len(found), max(least), max(most), _scatter(found))
+
+    def one_more(self, ends: Ends) -> tuple[float, float] | None:
+        """Return where one more of a case lies in so many cases as LEVEL says, by those it had."""
+        if self.scatter is None or not ends:
+            return None
+        middle = statistics.fmean(_logs(ends))
+        margin = self.scatter * math.sqrt(1 + 1 / len(ends))
+        return math.exp(middle - margin), math.exp(middle + margin)
 
 
-def deployed_anew(rows: Sequence[CaseRow]) -> str:
-    """Say how far deployments of a switch lie apart; nothing of several ones, or of one case."""
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The bounds on the deployments of one case."""
+
+    row: CaseRow
+    regime: Regime | None
+    """In which they were all found, where cases met both."""
+    ends: Ends
+
+
+def deployed_anew(rows: Sequence[CaseRow]) -> list[str]:
+    """Say how far deployments of a switch lie apart; nothing of several ones, or of one case.
+
+    Where one more lies is said of each case: this is what another run of it is held against.
+    """
     switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
-    cases = _cases(rows) if len(switches) == 1 else []
-    apart = Apart.of(cases)
+    cases = deployments_of(rows) if len(switches) == 1 else []
+    apart = Apart.of(one.ends for one in cases)
     if apart is None or apart.cases == 1:
-        return ""
-    least, more = "", ""
-    if apart.least:
-        least = f"{rounded_share(apart.least, 1, End.LOWER)} at least and "
-    if apart.within is not None:
-        share = rounded_share(apart.within, 1, End.UPPER)
-        more = f"; one more lies within {share} of the middle of these in {LEVEL:.0%} of cases"
-    return (
+        return []
+    least = f"{rounded_share(apart.least, 1, End.LOWER)} at least and " if apart.least else ""
+    said = (
         f"deployed anew, a switch was another one by {least}"
         f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} of "
-        f"{len(cases)} whose limit is the switch{more}"
+        f"{len(cases)} whose limit is the switch"
     )
+    more = [(one, there) for one in cases if (there := apart.one_more(one.ends))]
+    if not more:
+        return [said]
+    told = ", ".join(f"{_named(one)} {human_interval(*there, human_fps)}" for one, there in more)
+    goal = more[0][0].row.goals[0].goal
+    return [said, f"one more deployment has its {goal}, in {LEVEL:.0%} of cases, at {told}"]
 
 
-def _cases(rows: Sequence[CaseRow]) -> list[Ends]:
+def _named(one: Deployed) -> str:
+    label = one.row.planned.label.removeprefix(f"{one.row.testcase}-")
+    return label if one.regime is None else f"{label} {one.regime}"
+
+
+def deployments_of(rows: Sequence[CaseRow]) -> list[Deployed]:
     """Return the bounds on deployments of each case: its own, or else those of its repeats.
 
     Of repeats, which are of one run, those that met one regime alone are held against others that
     met the same: the one that most of them met.
     """
     boundary = parted(row.result for row in rows)
-    drawn, repeated = list[Ends](), dict[tuple[str, str], dict[Regime | None, Ends]]()
+    drawn = list[Deployed]()
+    repeated = dict[tuple[str, str], dict[Regime | None, Deployed]]()
     for row in rows:
         if any(goal.draws is not None for goal in row.goals):
-            drawn.append(drawn_ends(row.goals))
+            drawn.append(_drawn(row, boundary))
             continue
         there = repeated.setdefault((row.view.run, row.planned.id), {})
         regime = alone_in(row.result, boundary)
-        there[regime] = (*there.get(regime, ()), *_single(row.goals))
-    return [*drawn, *(max(there.values(), key=len) for there in repeated.values())]
+        ends = (*(there[regime].ends if regime in there else ()), *_single(row.goals))
+        there[regime] = Deployed(row, regime, ends)
+    most = (max(there.values(), key=lambda one: len(one.ends)) for there in repeated.values())
+    return [*drawn, *most]
 
 
 def _single(goals: Sequence[GoalResult]) -> Ends:
@@ -95,12 +126,15 @@ def _single(goals: Sequence[GoalResult]) -> Ends:
     return _own_ends(cleanest(goals[0]))
 
 
-def drawn_ends(goals: Sequence[GoalResult]) -> Ends:
-    """Return the bounds on deployments of the first goal, if each of them is the switch's own."""
-    draws = next((one.believed_draws for one in goals if one.draws is not None), None)
-    told = () if draws is None else draws.told
-    ends = tuple(each for one in told for each in _own_ends(one))
-    return ends if len(ends) == len(told) > 1 else ()
+def _drawn(row: CaseRow, boundary: Boundary | None) -> Deployed:
+    """Return the bounds on those of the first goal, if each of them is the switch's own."""
+    alone = alone_in(row.result, boundary)
+    draws = next((one.believed_draws for one in row.goals if one.draws is not None), None)
+    if draws is None:
+        return Deployed(row, alone, ())
+    ends = tuple(each for one in draws.told for each in _own_ends(one))
+    regime = REGIMES.get(draws.view, alone)
+    return Deployed(row, regime, ends if len(ends) == len(draws.told) else ())
 
 
 def _own_ends(found: GoalResult | PartialResult | Draw) -> Ends:
@@ -117,18 +151,21 @@ def _apart(ends: Ends) -> tuple[Fraction, Fraction]:
     return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
 
 
-def _within(cases: Sequence[Ends]) -> float | None:
-    """Return how far one more lies from the middle of the fewest: Student, by shares of a rate.
+def _logs(ends: Ends) -> list[float]:
+    return [math.log((lower + upper) / 2) for lower, upper in ends]
+
+
+def _scatter(cases: Sequence[Ends]) -> float | None:
+    """Return how far deployments scatter by shares of a rate: Student, over all cases.
 
     What intervals leave open is in the scatter of their middles, and in that of one more.
     """
-    logs = [[math.log((lower + upper) / 2) for lower, upper in ends] for ends in cases]
+    logs = [_logs(ends) for ends in cases]
     free = sum(len(one) - 1 for one in logs)
     if free < FEW:
         return None
     squares = sum(statistics.variance(one) * (len(one) - 1) for one in logs)
-    fewest = min(len(one) for one in logs)
-    return math.expm1(_student(free) * math.sqrt(squares / free * (1 + 1 / fewest)))
+    return _student(free) * math.sqrt(squares / free)
 
 
 def _student(free: int) -> float:

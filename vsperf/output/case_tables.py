@@ -445,7 +445,7 @@ def legend(rows: Sequence[CaseRow], measured: Sequence[CaseRow], simulated: bool
         lines.append("rates per direction")
     if any(goal.clean is not None for row in rows for goal in row.goals):
         lines.append("clean: only the time in which nothing kept generator or switch from running")
-    lines += filter(None, (*regime_lines(rows), _over(rows), deployed_anew(rows)))
+    lines += filter(None, (*regime_lines(rows), _over(rows), *deployed_anew(rows)))
     frames = [count for row in measured for count in row.lossless.values()]
     if frames and (share := unlikely_above(min(frames))) is not None:
         least = "" if len(frames) == 1 else "at least "
