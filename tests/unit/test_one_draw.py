@@ -13,6 +13,7 @@ from simulated_cases import simulated_case
 from test_draws import draw
 from test_draws_criteria import goal
 from test_figures import BACK2BACK
+from test_regime_alone import answered, regimes
 
 from vsperf.analysis.answers import ALONE, findings_of
 from vsperf.analysis.difference import scatter_of
@@ -25,7 +26,7 @@ from vsperf.output.compare_text import headline
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import Ratio
 from vsperf.records.regime import Boundary
-from vsperf.records.result import Draws, Figure, SearchResult, View
+from vsperf.records.result import Draws, Figure, Limit, SearchResult, View
 from vsperf.records.run import Check
 
 NEAR, FAR = (70, 125), (380, 500)
@@ -157,6 +158,26 @@ def test_what_two_repeats_say_of_scatter_allows_no_more_than_deployments_differ_
     assert scatter.by_chance(2, 1, Unit.FPS, 0.30, more=False) == 1.0
 
 
+def test_nor_do_two_repeats_leave_open_what_one_would_fail(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [5_000_000, 4_600_000]}, simulated=False)
+    run(tmp_path, "bbbb", {1: [2_400_000]}, simulated=False)
+    run(tmp_path, "cccc", {1: [4_200_000]}, simulated=False)
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.CRITERION_MISSED
+    assert run_cli(["compare", "aaaa", "cccc", *gate]) == ExitCode.INVALID_RESULT
+
+
+def test_a_search_that_ended_early_does_not_meet_a_baseline_in_its_regime() -> None:
+    """Its lower bound may rest on a single trial."""
+    near = {"held_by": {"ndr near": Bound("4.85Mfps")}, "spans_ns": {"near": NEAR, "far": FAR}}
+    asked = {"metric": "ndr", "drop": "3%", "held_to": Bound("4Mfps"), **near}
+    for limit, met in ((Limit.DUT, True), (Limit.BUDGET, None)):
+        result = SearchResult(goals=(goal(BEFORE, limit=limit),), round_trips_ns=NEAR)
+        (check,) = check_all(asking(asked, case_of("mlr")), result, ())
+        assert check.met is met
+        assert ("the time ended too early" in check.found) is (met is None)
+
+
 def test_one_whose_repeats_say_how_far_they_lie_apart_is_missed_by_less() -> None:
     assert held(LESS, apart=Ratio.parse("1%")).met is False
 
@@ -198,6 +219,17 @@ def test_a_gate_passes_nothing_that_was_held_against_nothing(
     assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
     said = " ".join("".join(capsys.readouterr()).split())
     assert "with CPUs near each other on one side, and far on the other, nobody can tell" in said
+
+
+def test_what_is_near_alone_is_held_against_nothing_that_met_both(tmp_path: Path) -> None:
+    """How much of its time that one was near decides what it came to."""
+    both = answered(4_500_000, None, regimes=regimes(5_000_000, 4_000_000))
+    (figure,) = burst(20_000).figures
+    run(tmp_path, "aaaa", {1: [burst(26_700, NEAR)]})
+    run(tmp_path, "bbbb", {1: [both.model_copy(update={"figures": (figure,)})]})
+    rows = {row.name: row for row in of(tmp_path, "aaaa", "bbbb").rows}
+    assert rows["burst"].elsewhere(1)
+    assert rows["burst"].differences == (None,)
 
 
 def test_what_shows_whether_others_can_be_believed_is_no_number_of_a_regime() -> None:

@@ -23,7 +23,7 @@ from vsperf.cli.paired_view import compared_data, compared_table
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
-from vsperf.errors import ComponentError, DiedError
+from vsperf.errors import ComponentError, DiedError, ExitCode
 from vsperf.output.table import NOTHING
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
@@ -303,6 +303,24 @@ class TestShown:
         assert done.exit_code == 2
         said = " ".join(done.output.split())
         assert "take turns within a case are compared by `vsperf show RUN`" in said
+
+    def test_of_two_sessions_ratios_alone_are_held_against_each_other(self, tmp_path: Path) -> None:
+        """What a switch came to by itself is of its moment: here the machine is half as fast."""
+        halves = (
+            "{kind: sim, name: old, capacity: 2.5Mpps}, {kind: sim, name: new, capacity: 2.25Mpps}"
+        )
+        run(tmp_path)
+        first = resolve(tmp_path, "latest").name
+        where = ("--results", str(tmp_path))
+        vsperf("baseline", "set", "main", first, *where)
+        asked = "expect=[{metric: rate_b, baseline: main, drop: 3%}]"
+        held = run(tmp_path, "--set", asked, switches=halves)
+        assert held.exit_code == ExitCode.INVALID_RESULT
+        assert "no other session is held against it" in " ".join(held.output.split())
+        done = vsperf("compare", first, "latest", "--fail-above", "3%", "--anyway", *where)
+        assert done.exit_code == ExitCode.OK
+        assert "ratio b" in done.output
+        assert "rate b" not in done.output
 
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)

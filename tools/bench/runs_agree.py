@@ -58,7 +58,7 @@ def measure(found: argparse.Namespace) -> Ratio:
     with kept_in(found.folder) as kept:
         views = list(had(found, kept.folder))
         rows = [[CaseRow.of(case) for case in view.cases()] for view in views]
-    drawn, plain = spans_of(rows)
+    drawn, plain = places_of(rows)
     shares = []
     say(f"\n{'':<14}{'pairs':>6}{'agree':>6}{'plain':>6}  one more deployment, by run")
     for (case, regime), spans in sorted(drawn.items()):
@@ -95,7 +95,7 @@ def ended(place: Path) -> RunView | None:
     return view if view is not None and view.end is not None else None
 
 
-def spans_of(
+def places_of(
     runs: Sequence[Sequence[CaseRow]],
 ) -> tuple[dict[Case, list[Span]], dict[Case, list[Span]]]:
     """Return where one more lies and where the deployments themselves do, by case and run."""
@@ -107,7 +107,7 @@ def spans_of(
         for case in cases if apart else ():
             regime = case.regime or alone_in(case.row.result, boundary)
             if apart and (there := apart.one_more(case.ends)):
-                key = (case.row.planned.label.rpartition("-")[2], str(regime or ""))
+                key = (case.case, str(regime or ""))
                 lowers, uppers = zip(*case.ends, strict=True)
                 drawn[key].append(there)
                 plain[key].append((min(lowers), max(uppers)))

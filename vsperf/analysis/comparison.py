@@ -52,6 +52,7 @@ from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Boundary, Regime
+from vsperf.records.turns import is_own_name
 
 SHOWN = 5
 """Reasons of a refusal."""
@@ -262,7 +263,12 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
     rows = [
         replace(row, simulated=simulated, over_rounds=rounds[label])
         for label in labels
-        for row in _rows(label, [one[label] for one in found], scatters)
+        for row in _rows(
+            label,
+            [one[label] for one in found],
+            [any(map(_met_both, group[label])) for group in groups],
+            scatters,
+        )
     ]
     return Comparison(
         sides=tuple(sides),
@@ -428,14 +434,17 @@ def findings_in(
     curve: bool = False,
     boundary: Boundary | None = None,
 ) -> Iterator[Finding]:
-    """Yield the numbers of a case; latency percentiles, too, if its trials may be read."""
+    """Yield the numbers of a case; latency percentiles, too, if its trials may be read.
+
+    Of turns the ratios alone: what a switch came to by itself is another number the next moment.
+    """
     if case.result is not None:
         noise = beside_noise(case.record)
         found = itertools.chain(
             (
                 one
                 for one in findings_of(case.result, curve=curve, boundary=boundary, noise=noise)
-                if one.name not in CONTROLS
+                if one.name not in CONTROLS and not (case.rounds and is_own_name(one.name))
             ),
             latencies_of(case.standing_trials, case.result, boundary) if latency else (),
         )
@@ -443,15 +452,26 @@ def findings_in(
         yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
+def _met_both(case: CaseView) -> bool:
+    """Whether its trials are of two regimes, so that all of them together are of neither."""
+    return case.result is not None and any(goal.regimes for goal in case.result.goals)
+
+
 def _rows(
-    label: str, sides: Sequence[dict[Key, Sample]], scatters: dict[str, Scatter]
+    label: str,
+    sides: Sequence[dict[Key, Sample]],
+    mixed: Sequence[bool],
+    scatters: dict[str, Scatter],
 ) -> Iterator[Row]:
+    """`mixed` are the sides that met both regimes."""
     for key in dict.fromkeys(key for side in sides for key in side):
         samples = tuple(side.get(key) for side in sides)
         base = samples[0]
         apart = tuple(
-            base is not None and other is not None and _in_another(key, sides[0], side)
-            for side, other in zip(sides[1:], samples[1:], strict=True)
+            base is not None
+            and other is not None
+            and _in_another(key, (sides[0], mixed[0]), (sides[number], mixed[number]))
+            for number, other in enumerate(samples[1:], 1)
         )
         differences = tuple(
             None
@@ -473,15 +493,22 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
     return any((one, unit) in base and (one, unit) in other for one in closer)
 
 
-def _in_another(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
-    """Whether one side was near, and the other one far; so were all deployments of it then."""
+def _in_another(
+    key: Key, base: tuple[dict[Key, Sample], bool], other: tuple[dict[Key, Sample], bool]
+) -> bool:
+    """Whether one side was near, and the other one far; so were all deployments of it then.
+
+    One that met both has in its other numbers what it was near in and what it was far in.
+    """
     name, unit = key
     goal = of_all_trials(name)
-    near_or_far = [
-        {regime for regime in Regime if (in_regime(goal, regime), unit) in side}
-        for side in (base, other)
-    ]
-    return all(near_or_far) and near_or_far[0].isdisjoint(near_or_far[1])
+    (first, first_mixed), (second, second_mixed) = (
+        ({one for one in Regime if (in_regime(goal, one), unit) in side}, mixed)
+        for side, mixed in (base, other)
+    )
+    if first and second:
+        return first.isdisjoint(second)
+    return bool(first and second_mixed) or bool(second and first_mixed)
 
 
 def _gaps(

@@ -547,8 +547,10 @@ def _by_intervals(
 ) -> Difference:
     before, after = base.middle, other.middle
     if scatter is not None:
-        margin = math.exp(scatter.margin(base.count, other.count) / 2)
-        before, after = _wider(before, margin), _wider(after, margin)
+        # Of two or three repeats a margin may be anything: beyond what two draw it is no chance.
+        drawn = -math.log1p(-most_drawn(base.unit, more=False))
+        factor = math.exp(min(scatter.margin(base.count, other.count), drawn) / 2)
+        before, after = _wider(before, factor), _wider(after, factor)
     means = Means.INTERVALS if scatter is None else Means.SCATTER
     least, most = _shares(before, after)
     return Difference(means, _apart(before, after), share, least, most)

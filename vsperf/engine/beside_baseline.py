@@ -29,6 +29,10 @@ ONE_DRAW = (
     "the baseline and this case are of one deployment each, one draw, and may differ by no more "
     "than these drew; `--repeat` of the baseline's run, or `search.draws` of a throughput, tells"
 )
+OF_ITS_MOMENT = (
+    "what a switch came to in turns is of its moment, and no other session is held against it; "
+    "its ratio is, such as ratio_b"
+)
 
 
 def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> bool:

@@ -14,6 +14,7 @@ from vsperf.analysis.answers import CONTROLS, names_of_draws, over_draws
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.beside_baseline import (
+    OF_ITS_MOMENT,
     ONE_DRAW,
     check_like,
     drawn_by_less,
@@ -42,7 +43,7 @@ from vsperf.records.result import (
 )
 from vsperf.records.run import Check, Outcome
 from vsperf.records.trial import Purpose, Trial
-from vsperf.records.turns import CONTROL, FIRST
+from vsperf.records.turns import CONTROL, FIRST, is_own_name
 from vsperf.search.verdict import not_the_switchs
 
 NOT_THE_SWITCH = (Limit.GENERATOR, Limit.SERVER, Limit.VNF, Limit.HOST, Limit.UNCOUNTED)
@@ -66,6 +67,8 @@ def _check(
 ) -> Check:
     """Judge a criterion; one on a baseline is open where that and the case are hard to compare."""
     check = _check_alone(expected, spec, result, trials, cap_fps)
+    if expected.baseline is not None and spec.sides and is_own_name(expected.metric):
+        return check.model_copy(update={"met": None, "found": f"{check.found}: {OF_ITS_MOMENT}"})
     if (elsewhere := in_another_regime(expected, spec, result, trials)) is not None:
         return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
     if check.met is False and of_one_draw(expected, spec, result):
@@ -259,7 +262,12 @@ def _check_goal(
             asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
             if sample.count == 1:
                 least, asked = _less_by_chance(least, asked, expected, goal)
-            return check_like(asked, sample, least * factor)
+            check = check_like(asked, sample, least * factor)
+            whole = goal.regimes or name in names_of_draws(goal.goal).values()
+            if check.met and goal.cut_short and not whole:
+                early = f"{check.found}: the time ended too early to tell"
+                return check.model_copy(update={"met": None, "found": early})
+            return check
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
     least, criterion = _less_by_chance(least, criterion, expected, goal)

@@ -34,7 +34,7 @@ MEANING = (
 )
 UNCOMPARED = (
     "– no number on one side, or compared by regime or deployment instead, or near on one side and "
-    "far on the other."
+    "far, or both, on the other."
 )
 JUDGED = {
     Means.RANKS: "Mann-Whitney over repeats, 5 %, and the middle of all pairs",

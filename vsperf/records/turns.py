@@ -310,6 +310,14 @@ class Metric(enum.StrEnum):
         return f"{'lost' if self is Metric.LOSS else self}_{letter.lower()}"
 
 
+def is_own_name(name: str) -> bool:
+    """Whether a figure of turns is what one side came to by itself.
+
+    That is of its moment and of the machine's: no other session is held against it.
+    """
+    return name[:-1] in {metric.own_name("") for metric in Metric}
+
+
 UNTIL, DECIDED = "until", "decided"
 MOST_LOOKS = 4
 """At most so often is it looked whether a comparison is decided."""
