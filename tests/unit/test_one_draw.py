@@ -14,8 +14,9 @@ from test_draws import draw
 from test_draws_criteria import goal
 from test_figures import BACK2BACK
 from test_regime_alone import answered, regimes
+from test_regimes import trials
 
-from vsperf.analysis.answers import ALONE, findings_of
+from vsperf.analysis.answers import ALONE, findings_of, spans_met
 from vsperf.analysis.difference import scatter_of
 from vsperf.cli.main import run_cli
 from vsperf.config.case import CaseSpec
@@ -230,6 +231,13 @@ def test_what_is_near_alone_is_held_against_nothing_that_met_both(tmp_path: Path
     rows = {row.name: row for row in of(tmp_path, "aaaa", "bbbb").rows}
     assert rows["burst"].elsewhere(1)
     assert rows["burst"].differences == (None,)
+
+
+def test_of_a_method_without_goals_trials_tell_that_it_met_both() -> None:
+    made = trials((70, 90), (80, 125), (415, 430), (420, 444))
+    assert spans_met(burst(20_000), made) == {"near": (125, 125), "far": (415, 415)}
+    assert spans_met(burst(20_000, NEAR), made) == {ALONE: NEAR}
+    assert spans_met(burst(20_000), trials((70, 90), (80, 125))) == {}
 
 
 def test_what_shows_whether_others_can_be_believed_is_no_number_of_a_regime() -> None:

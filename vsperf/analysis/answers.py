@@ -20,7 +20,7 @@ from vsperf.quantities.human import (
 )
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag, Severity, worst
-from vsperf.records.regime import Boundary, Regime, boundary_among
+from vsperf.records.regime import Boundary, Regime, boundary_among, boundary_of
 from vsperf.records.result import (
     NO_ANSWER,
     Draw,
@@ -324,6 +324,17 @@ def spans_of(results: Iterable[SearchResult]) -> dict[str, tuple[int, int]]:
         name: (min(one[0] for one in each), max(one[1] for one in each))
         for name, each in spans.items()
     }
+
+
+def spans_met(result: SearchResult, trials: Iterable[Trial]) -> dict[str, tuple[int, int]]:
+    """Return those of one case; of a method without goals that met both regimes its trials tell."""
+    if spans := spans_of([result]):
+        return spans
+    both = boundary_of(one for one in trials if one.valid)
+    if both is None:
+        return {}
+    ends = {Regime.NEAR: both.near_ns, Regime.FAR: both.far_ns}
+    return {regime.value: (end, end) for regime, end in ends.items()}
 
 
 def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:

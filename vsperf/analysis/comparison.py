@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from vsperf.analysis.answers import (
     CONTROLS,
@@ -18,6 +19,7 @@ from vsperf.analysis.answers import (
     names_of_draws,
     of_all_trials,
     parted,
+    spans_met,
 )
 from vsperf.analysis.difference import (
     DOUBLE,
@@ -266,7 +268,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         for row in _rows(
             label,
             [one[label] for one in found],
-            [any(map(_met_both, group[label])) for group in groups],
+            [cache(partial(_met_both, group[label])) for group in groups],
             scatters,
         )
     ]
@@ -452,18 +454,22 @@ def findings_in(
         yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
-def _met_both(case: CaseView) -> bool:
-    """Whether its trials are of two regimes, so that all of them together are of neither."""
-    return case.result is not None and any(goal.regimes for goal in case.result.goals)
+def _met_both(cases: Sequence[CaseView]) -> bool:
+    """Whether trials of one case are of two regimes, so that all of them together are of neither.
+
+    Methods without goals do not say so: then their trials are read.
+    """
+    found = [(case.result, case.standing_trials) for case in cases if case.result is not None]
+    return any(len(spans_met(result, trials)) > 1 for result, trials in found)
 
 
 def _rows(
     label: str,
     sides: Sequence[dict[Key, Sample]],
-    mixed: Sequence[bool],
+    mixed: Sequence[Callable[[], bool]],
     scatters: dict[str, Scatter],
 ) -> Iterator[Row]:
-    """`mixed` are the sides that met both regimes."""
+    """`mixed` tells of each side whether it met both regimes."""
     for key in dict.fromkeys(key for side in sides for key in side):
         samples = tuple(side.get(key) for side in sides)
         base = samples[0]
@@ -494,7 +500,9 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
 
 
 def _in_another(
-    key: Key, base: tuple[dict[Key, Sample], bool], other: tuple[dict[Key, Sample], bool]
+    key: Key,
+    base: tuple[dict[Key, Sample], Callable[[], bool]],
+    other: tuple[dict[Key, Sample], Callable[[], bool]],
 ) -> bool:
     """Whether one side was near, and the other one far; so were all deployments of it then.
 
@@ -508,7 +516,7 @@ def _in_another(
     )
     if first and second:
         return first.isdisjoint(second)
-    return bool(first and second_mixed) or bool(second and first_mixed)
+    return bool(first and second_mixed()) or bool(second and first_mixed())
 
 
 def _gaps(

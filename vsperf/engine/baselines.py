@@ -20,6 +20,7 @@ from vsperf.analysis.answers import (
     in_regime,
     names_of_draws,
     parted,
+    spans_met,
     spans_of,
 )
 from vsperf.analysis.difference import Sample, samples_of, scatter_of, scatters_of
@@ -172,7 +173,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         try:
             return {
                 "held_to": _as_bound(changed, unit, end),
-                "spans_ns": spans_of(view.result for view in views if view.result is not None),
+                "spans_ns": _spans(views),
                 "apart": None if scatter is None else _share(abs(less - 1)),
             }
         except UnitError as error:
@@ -190,10 +191,20 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     others = {
         name: bound(found.median, name) for name, found in samples.items() if name != one.metric
     }
-    spans = spans_of(view.result for view in views if view.result is not None)
+    spans = _spans(views)
     if ALONE in spans and (clean := _cleanest(one.metric, views)):
         others[alone(one.metric)] = bound(statistics.median(clean))
     return {"held_to": bound(value), "held_by": others, "spans_ns": spans, "apart": apart}
+
+
+def _spans(views: Sequence[CaseView]) -> dict[str, tuple[int, int]]:
+    """Return the round trips by regime; where one repeat met both, all of them together did."""
+    met = [
+        spans_met(view.result, view.standing_trials) for view in views if view.result is not None
+    ]
+    both = [one for one in met if len(one) > 1]
+    told = spans_of(view.result for view in views if view.result is not None)
+    return both[0] if both and len(told) < len(both[0]) else told
 
 
 def _share(value: float) -> Ratio:

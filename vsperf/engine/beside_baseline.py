@@ -13,6 +13,7 @@ from vsperf.analysis.answers import (
     in_regime,
     may_be_negative,
     names_of_draws,
+    spans_met,
     spans_of,
 )
 from vsperf.analysis.difference import Sample, Scatter, beyond_draws, samples_of, scatter_of
@@ -20,7 +21,7 @@ from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.quantities.human import human_fps, human_interval
 from vsperf.quantities.unit import Unit
-from vsperf.records.regime import Boundary, Regime, boundary_among, boundary_of
+from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.result import GoalResult, SearchResult
 from vsperf.records.run import Check
 from vsperf.records.trial import Trial
@@ -69,9 +70,7 @@ def in_another_regime(
     Goals have answers by regime, which are found one by one. Of a case that met both nobody knows
     where the trials were made that a figure or a percentile is from.
     """
-    own, spans = spans_of([result]), expected.spans_ns
-    if not own and (both := boundary_of([one for one in trials if one.valid])) is not None:
-        own = {Regime.NEAR: (both.near_ns, both.near_ns), Regime.FAR: (both.far_ns, both.far_ns)}
+    own, spans = spans_met(result, trials), expected.spans_ns
     if expected.metric in spec.search.asked() or not own or not spans:
         return None
     if ALONE in own and ALONE in spans:
