@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from config_world import DRIVERS, cases
 from record_samples import case_record, case_start, header, trial_line
 from simulated_cases import LEFT, behaving, leaving, simulated_case
 
@@ -23,7 +24,7 @@ from vsperf.engine import run as engine
 from vsperf.engine import session
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.run import Planned, RunOptions, run_cases
-from vsperf.engine.session import take_up
+from vsperf.engine.session import announced, restore_cases, take_up
 from vsperf.errors import (
     ComponentError,
     DiedError,
@@ -411,3 +412,21 @@ def test_so_is_one_of_which_nobody_can_say_that_anything_has_changed(
     monkeypatch.setitem(HERE, "id", None)
     now = there(system={"kernel": "6.2.0"})
     assert taken_up(tmp_path / "old", monkeypatch, now, simulated=False) == len(SIZES)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "search: {kind: paired}",
+        "search: {kind: paired, load: 3Mpps}",
+        "vswitch: {kind: vpp, worker_cpus: '2,3'}",
+        "vswitch: {kind: dpvs, worker_cpus: '2,3'}",
+        "vswitch: {kind: ovs-dpdk, pmd_cpus: '2,3'}",
+    ],
+)
+def test_what_a_run_recorded_fits_the_vsperf_that_wrote_it(said: str, tmp_path: Path) -> None:
+    """All settings stand there, those that nobody wrote beside one that excludes them as well."""
+    for case in cases(tmp_path, f"{said}\n"):
+        recorded = announced(case)
+        (restored,) = restore_cases([recorded], [recorded], DRIVERS)
+        assert announced(restored) == recorded

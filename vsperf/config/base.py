@@ -3,13 +3,22 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo
 
 
 class Spec(BaseModel):
     """A frozen part of a specification; an unknown key is an error, never ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+RECORDED = {"recorded": True}
+"""The context in which a record is validated."""
+
+
+def is_written(spec: Spec, name: str, info: ValidationInfo) -> bool:
+    """Whether somebody wrote a setting; in a record those that nobody wrote stand as well."""
+    return name in spec.model_fields_set and info.context != RECORDED
 
 
 class DriverSpec(Spec):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo
 
-from vsperf.config.base import DriverSpec
+from vsperf.config.base import DriverSpec, is_written
 from vsperf.config.case import CaseSpec
 from vsperf.errors import UsageError
 from vsperf.quantities.human import counted
@@ -47,11 +47,11 @@ def reading(chosen_by: str, wanted: type[S], who: str) -> Callable[[CaseSpec], S
     return spec_of
 
 
-def require_as_many(spec: DriverSpec, threads: str, cpus: str) -> None:
+def require_as_many(spec: DriverSpec, threads: str, cpus: str, info: ValidationInfo) -> None:
     """Refuse a number of threads that was given beside their CPUs, and is not how many these are.
 
     Both are settings, by their names; raises ValueError.
     """
     pinned, wanted = getattr(spec, cpus), getattr(spec, threads)
-    if pinned is not None and threads in spec.model_fields_set and wanted != len(pinned):
+    if pinned is not None and is_written(spec, threads, info) and wanted != len(pinned):
         raise ValueError(f"{threads} is {wanted}, but {cpus} names {counted(len(pinned), 'CPU')}")

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from vsperf import __version__
 from vsperf.analysis.environment import contrasts, flat
+from vsperf.config.base import RECORDED
 from vsperf.config.case import Case, CaseSpec
 from vsperf.config.document import Drivers, document_model
 from vsperf.config.loader import Loaded
@@ -260,7 +261,7 @@ def restore_cases(
 def _restore(wanted: PlannedCase, sisters: set[int], model: type[CaseSpec]) -> Case:
     fix = "start a new run with `vsperf run`"
     try:
-        spec = model.model_validate(wanted.spec)
+        spec = model.model_validate(wanted.spec, context=RECORDED)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from vsperf.config.abilities import Ability
+from vsperf.config.base import is_written
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
 from vsperf.methods.base import Bench, Method, one_rhythm, refused
@@ -151,15 +152,15 @@ class PairedTurns(Method):
     nothing else is believed. A switch that has no rival is held against itself anyway."""
 
     @model_validator(mode="after")
-    def _alike_is_for_looks(self) -> Self:
-        if "alike" in self.model_fields_set and self.until != DECIDED:
+    def _alike_is_for_looks(self, info: ValidationInfo) -> Self:
+        if is_written(self, "alike", info) and self.until != DECIDED:
             raise ValueError("`alike` is what looks ask for: set `until: decided`")
         return self
 
     @model_validator(mode="after")
-    def _load_is_one(self) -> Self:
+    def _load_is_one(self, info: ValidationInfo) -> Self:
         rate = None if self.load is None else self.load.rate
-        if rate is not None and "overload" in self.model_fields_set:
+        if rate is not None and is_written(self, "overload", info):
             raise ValueError("either a `load` is given, or an `overload`")
         return self
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from ipaddress import ip_network
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -102,8 +102,8 @@ class DpvsSpec(DriverSpec):
     """Take memory from hugepages; without, it is slower, and enough for trying things out."""
 
     @model_validator(mode="after")
-    def _settings_agree(self) -> Self:
-        require_as_many(self, "workers", "worker_cpus")
+    def _settings_agree(self, info: ValidationInfo) -> Self:
+        require_as_many(self, "workers", "worker_cpus", info)
         if self.worker_cpus is not None and len(self.worker_cpus) > MOST_WORKERS:
             raise ValueError(
                 f"DPVS has {MOST_WORKERS} queues of a port at most, one for each worker, and "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from vsperf.config.base import DriverSpec
 from vsperf.config.case import CaseSpec
@@ -60,8 +60,8 @@ class ProxySpec(DriverSpec):
     is null: then 64,512 ports for each address of a server are what there is in a minute."""
 
     @model_validator(mode="after")
-    def _cpus_agree(self) -> Self:
-        require_as_many(self, "workers", "cpus")
+    def _cpus_agree(self, info: ValidationInfo) -> Self:
+        require_as_many(self, "workers", "cpus", info)
         return self
 
     @property

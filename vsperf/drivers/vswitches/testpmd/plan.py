@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.flows import counts, flows_between, link_mac
@@ -154,8 +154,8 @@ class TestpmdSpec(RootedSpec):
     """Count how long its thread is busy: a little slower, and told by DPDK 23.03 or newer only."""
 
     @model_validator(mode="after")
-    def _pins_agree(self) -> Self:
-        require_as_many(self, "pmds", "pmd_cpus")
+    def _pins_agree(self, info: ValidationInfo) -> Self:
+        require_as_many(self, "pmds", "pmd_cpus", info)
         return self
 
     @property

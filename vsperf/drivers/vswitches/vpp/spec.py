@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from vsperf.config.counted import Counted, PowerOfTwo
 from vsperf.config.flows import TTL, link_mac
@@ -132,8 +132,8 @@ class VppSpec(RootedSpec):
         return filters
 
     @model_validator(mode="after")
-    def _pins_agree(self) -> Self:
-        require_as_many(self, "workers", "worker_cpus")
+    def _pins_agree(self, info: ValidationInfo) -> Self:
+        require_as_many(self, "workers", "worker_cpus", info)
         if self.worker_cpus is not None and self.main_cpu in self.worker_cpus.cpus:
             raise ValueError(f"main_cpu and worker_cpus both name CPU {self.main_cpu}")
         return self

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from vsperf.config.case import CaseSpec
 from vsperf.config.wiring import Nic
@@ -92,8 +92,8 @@ class OvsDpdkSpec(OvsSettings):
     """Let OVS move queues between polling threads on its own; that shows in a measurement."""
 
     @model_validator(mode="after")
-    def _pins_agree(self) -> Self:
-        require_as_many(self, "pmds", "pmd_cpus")
+    def _pins_agree(self, info: ValidationInfo) -> Self:
+        require_as_many(self, "pmds", "pmd_cpus", info)
         if self.pmd_cpus is not None and self.main_cpus is not None:
             both = sorted(set(self.pmd_cpus) & set(self.main_cpus))
             if both and len(set(self.pmd_cpus) | set(self.main_cpus)) > 1:
