@@ -417,8 +417,8 @@ def test_so_is_one_of_which_nobody_can_say_that_anything_has_changed(
 @pytest.mark.parametrize(
     "said",
     [
-        "search: {kind: paired}",
-        "search: {kind: paired, load: 3Mpps}",
+        "search: {kind: paired}\nlatency: null",
+        "search: {kind: paired, load: 3Mpps}\nlatency: null",
         "vswitch: {kind: vpp, worker_cpus: '2,3'}",
         "vswitch: {kind: dpvs, worker_cpus: '2,3'}",
         "vswitch: {kind: ovs-dpdk, pmd_cpus: '2,3'}",
