@@ -226,7 +226,7 @@ def test_the_same_seed_gives_the_same_answer(vsperf: Shell) -> None:
 
 @pytest.mark.parametrize(
     "seconds",
-    [pytest.param(5, marks=pytest.mark.thorough), 8, pytest.param(12, marks=pytest.mark.thorough)],
+    [pytest.param(5, marks=pytest.mark.thorough), 8, pytest.param(10, marks=pytest.mark.thorough)],
 )
 def test_a_budget_ends_the_search_early_and_leaves_the_interval_found_so_far(
     vsperf: Shell, seconds: int

@@ -73,6 +73,22 @@ def python(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
+LEAVES = """
+import ctypes, os, platform, threading, time
+threading.Thread(target=lambda: (time.sleep(0.3), os._exit(7))).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+"""Its first thread ends, and another one a moment later, as those of a program that is killed."""
+
+
+def test_one_on_its_way_out_is_waited_for(place: Workspace) -> None:
+    """Who was connected to it may have seen that already, and is not to be blamed for it."""
+    with managed(python(LEAVES), name="leaver", workspace=place) as program:
+        while not procfs.is_ending(program.pid):
+            waits.sleep(0.01)
+        assert program.poll() == 7
+
+
 def test_a_program_runs_inside_its_context_and_not_after_it(place: Workspace) -> None:
     with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
         assert program.poll() is None

@@ -18,7 +18,15 @@ from pathlib import Path
 
 from vsperf.errors import ComponentError, NotReadyError, VsperfError
 from vsperf.host.files import Roots
-from vsperf.host.procfs import MARK, POLL_S, end_all, is_stopped, left_in_session, start_ticks
+from vsperf.host.procfs import (
+    MARK,
+    POLL_S,
+    end_all,
+    is_ending,
+    is_stopped,
+    left_in_session,
+    start_ticks,
+)
 from vsperf.host.threads import Polling, waited_for_cpu_ns
 from vsperf.host.undo import EndMarked, KillProcess
 from vsperf.host.workspace import Workspace
@@ -30,6 +38,8 @@ from vsperf.waits import ended, how_it_ended, sleep
 ASK_S = 1.5
 TERMINATE_S = 1.5
 KILL_S = 1.0
+ENDING_S = 1.0
+"""For so long the kernel may take back what a program had that is on its way out."""
 OBITUARY_S = 1.0
 MOST_KEPT = 9
 """How often the time that a program may take to start it may spend without a CPU in addition."""
@@ -69,7 +79,12 @@ class Managed:
         return min(kept_s - before_s, MOST_KEPT * patience_s)
 
     def poll(self) -> int | None:
-        """Return its exit code, negative for a signal; None while it runs."""
+        """Return its exit code, negative for a signal; None while it runs.
+
+        One on its way out is waited for: who talked to it may be gone before it is.
+        """
+        if self.process.poll() is None and is_ending(self.pid):
+            ended(self.pid, ENDING_S)
         return self.process.poll()
 
     def obituary(self) -> str:

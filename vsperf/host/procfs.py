@@ -26,6 +26,8 @@ ENDED = frozenset("ZX")
 """States in which a process no longer runs, though its parent has not asked for it yet."""
 STOPPED, TRACED = "T", "t"
 """States in which a process waits for a signal, or for whoever traces it, to go on."""
+EXITING = 0x4
+"""The flag of a process that ends (PF_EXITING)."""
 HELD_S = 1.0
 """A debugger holds a program for good; who watches its calls, as strace does, for a moment each."""
 SWITCHES = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:\s*(\d+)$", re.MULTILINE)
@@ -51,6 +53,12 @@ def is_stopped(pid: int) -> bool:
         if _status(pid)[0] != TRACED or _switches(pid) != before:
             return False
     return True
+
+
+def is_ending(pid: int) -> bool:
+    """Return whether a process is on its way out: it may have closed its files already."""
+    _, *rest = _status(pid)
+    return bool(rest) and bool(int(rest[5]) & EXITING)
 
 
 def is_running(pid: int, started: int) -> bool:
