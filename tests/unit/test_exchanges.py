@@ -546,6 +546,7 @@ def bound(
         simulated=True,
         planned=SimpleNamespace(id=case.id),
         result=SearchResult(figures=(figure,)),
+        standing_trials=(),
         record=None,
     )
     monkeypatch.setattr(baselines, "baseline_side", lambda *_: Side("main", (), (view,)))
