@@ -167,9 +167,20 @@ def test_runs_agree_unless_the_switch_is_another_one(tmp_path: Path) -> None:
     assert same.returncode == 0, same.stdout + same.stderr
     assert LAST_LINE.fullmatch(same.stdout.splitlines()[-1])
     assert agreeing(same.stdout) == 5 * [("1", "1")]
-    other = bench(*words, "--runs=3", "--", "--set=vswitch.capacity=3Mpps")
-    assert other.stdout.count("vsperf run ") == 1, "two are there"
-    assert agreeing(other.stdout) == 5 * [("3", "1")]
+    slower = ("--", "--set=vswitch.capacity=3Mpps")
+    refused = bench(*words, "--runs=3", *slower)
+    assert refused.returncode == ExitCode.BAD_INPUT
+    assert "has a run that was asked otherwise" in refused.stderr
+    other = tmp_path / "other"
+    made = bench("runs_agree", "--short", f"--folder={other}", "--runs=3", *slower)
+    assert made.returncode == 0, made.stdout + made.stderr
+    shutil.copytree(other / "run-3", tmp_path / "run-3")
+    (tmp_path / "run-3" / "asked.json").write_text(
+        (tmp_path / "run-1" / "asked.json").read_text().replace("seed=1", "seed=3")
+    )
+    mixed = bench(*words, "--runs=3")
+    assert mixed.stdout.count("vsperf run ") == 0, "all are there"
+    assert agreeing(mixed.stdout) == 5 * [("3", "1")]
 
 
 def agreeing(said: str) -> list[tuple[str, str]]:

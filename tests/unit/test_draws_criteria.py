@@ -6,13 +6,14 @@ import itertools
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assertions import known
 from click.testing import Result
-from record_samples import case_record, planned, view_of
+from record_samples import case_record, header, planned, view_of
 from record_samples import goal as answered
 from search_models import case_of, lossy
 from slot_samples import in_slots
@@ -323,6 +324,34 @@ def test_repeats_on_several_deployments_each_are_one_case_on_all_of_them() -> No
     assert "by 2 cases of 2 whose limit is the switch" in said
     (said,) = one_more(*rows)
     assert said.count("Mfps") == 2
+
+
+def test_a_repeat_that_came_to_nothing_takes_nothing_from_the_others() -> None:
+    rows = [drawn(LOW, HIGH, case=case) for case in ("64B", "128B") for _ in range(2)]
+    assert one_more(*rows, row_of("64B", SearchResult())) == one_more(*rows)
+
+
+def test_where_searches_end_at_the_same_loads_one_more_lies_between_these() -> None:
+    (said,) = one_more(*(drawn(LOW, LOW) for _ in range(3)))
+    assert said.endswith(", 64B 4.800 … 4.850 Mfps")
+
+
+def test_it_is_said_of_each_goal_that_comes_first() -> None:
+    other = goal(LOW, HIGH).model_copy(update={"goal": "throughput"})
+    cases = [drawn(LOW, HIGH) for _ in range(3)]
+    said = one_more(*cases, row_of("64B", SearchResult(goals=(other,))))
+    assert [line.count("Mfps") for line in said] == [3, 1]
+    assert "has its throughput" in said[1]
+
+
+def test_of_several_runs_it_is_not_said() -> None:
+    rows = [drawn(LOW, HIGH) for _ in range(3)]
+    (line,) = anew(*rows)
+    again = CaseRow(replace(rows[0].view, header=header(run="2026-11-21-phy2phy_tput-else")))
+    assert one_more(*rows)
+    assert not one_more(*rows, again)
+    assert anew(*rows, again)
+    assert line
 
 
 def test_what_another_goal_came_to_is_not_told_of_the_first() -> None:

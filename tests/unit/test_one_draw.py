@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from test_figures import BACK2BACK
 from test_regime_alone import answered, regimes
 from test_regimes import trials
 
+from vsperf.analysis import comparison
 from vsperf.analysis.answers import ALONE, findings_of, spans_met
 from vsperf.analysis.difference import scatter_of
 from vsperf.cli.main import run_cli
@@ -168,6 +170,14 @@ def test_nor_do_two_repeats_leave_open_what_one_would_fail(tmp_path: Path) -> No
     assert run_cli(["compare", "aaaa", "cccc", *gate]) == ExitCode.INVALID_RESULT
 
 
+def test_repeats_that_lie_farther_apart_than_that_leave_it_open(tmp_path: Path) -> None:
+    """Two of one side are among those of the other."""
+    run(tmp_path, "aaaa", {1: [5_000_000, 3_000_000]}, simulated=False)
+    run(tmp_path, "bbbb", {1: [3_400_000, 2_600_000]}, simulated=False)
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+
+
 def test_a_search_that_ended_early_does_not_meet_a_baseline_in_its_regime() -> None:
     """Its lower bound may rest on a single trial."""
     near = {"held_by": {"ndr near": Bound("4.85Mfps")}, "spans_ns": {"near": NEAR, "far": FAR}}
@@ -219,7 +229,10 @@ def test_a_gate_passes_nothing_that_was_held_against_nothing(
     gate = ("--fail-above", "3%", "--results", str(tmp_path))
     assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
     said = " ".join("".join(capsys.readouterr()).split())
-    assert "with CPUs near each other on one side, and far on the other, nobody can tell" in said
+    assert (
+        "with CPUs near each other on one side, and far, or both, on the other, nobody can tell"
+        in said
+    )
 
 
 def test_what_is_near_alone_is_held_against_nothing_that_met_both(tmp_path: Path) -> None:
@@ -233,11 +246,28 @@ def test_what_is_near_alone_is_held_against_nothing_that_met_both(tmp_path: Path
     assert rows["burst"].differences == (None,)
 
 
+@pytest.mark.parametrize(("met", "apart"), [(NEAR, True), (None, False)])
+def test_so_is_one_of_two_methods_without_goals(
+    met: tuple[int, int] | None,
+    apart: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where both met both, they are alike."""
+    made = trials((70, 90), (80, 125), (415, 430), (420, 444))
+    there = partial(spans_met, trials=lambda: made)
+    monkeypatch.setattr(comparison, "spans_met", lambda result, trials: there(result))
+    run(tmp_path, "aaaa", {1: [burst(26_700, met)]})
+    run(tmp_path, "bbbb", {1: [burst(20_000)]})
+    (row,) = of(tmp_path, "aaaa", "bbbb").rows
+    assert row.elsewhere(1) is apart
+
+
 def test_of_a_method_without_goals_trials_tell_that_it_met_both() -> None:
     made = trials((70, 90), (80, 125), (415, 430), (420, 444))
-    assert spans_met(burst(20_000), made) == {"near": (125, 125), "far": (415, 415)}
-    assert spans_met(burst(20_000, NEAR), made) == {ALONE: NEAR}
-    assert spans_met(burst(20_000), trials((70, 90), (80, 125))) == {}
+    assert spans_met(burst(20_000), lambda: made) == {"near": (125, 125), "far": (415, 415)}
+    assert spans_met(burst(20_000, NEAR), lambda: made) == {ALONE: NEAR}
+    assert spans_met(burst(20_000), lambda: trials((70, 90), (80, 125))) == {}
 
 
 def test_what_shows_whether_others_can_be_believed_is_no_number_of_a_regime() -> None:

@@ -321,6 +321,7 @@ class TestShown:
         assert done.exit_code == ExitCode.OK
         assert "ratio b" in done.output
         assert "rate b" not in done.output
+        assert "rate b" not in vsperf("trend", "phy2phy_paired", *where).output
 
     def test_a_case_shows_its_rounds(self, tmp_path: Path) -> None:
         run(tmp_path)

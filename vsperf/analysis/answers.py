@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -326,11 +326,13 @@ def spans_of(results: Iterable[SearchResult]) -> dict[str, tuple[int, int]]:
     }
 
 
-def spans_met(result: SearchResult, trials: Iterable[Trial]) -> dict[str, tuple[int, int]]:
+def spans_met(
+    result: SearchResult, trials: Callable[[], Iterable[Trial]]
+) -> dict[str, tuple[int, int]]:
     """Return those of one case; of a method without goals that met both regimes its trials tell."""
     if spans := spans_of([result]):
         return spans
-    both = boundary_of(one for one in trials if one.valid)
+    both = boundary_of(one for one in trials() if one.valid)
     if both is None:
         return {}
     ends = {Regime.NEAR: both.near_ns, Regime.FAR: both.far_ns}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cached_property
 
 from vsperf.analysis.answers import (
+    ALONE,
     CONTROLS,
     Finding,
     at_load,
@@ -20,6 +21,7 @@ from vsperf.analysis.answers import (
     of_all_trials,
     parted,
     spans_met,
+    spans_of,
 )
 from vsperf.analysis.difference import (
     DOUBLE,
@@ -54,7 +56,7 @@ from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.regime import Boundary, Regime
-from vsperf.records.turns import is_own_name
+from vsperf.records.turns import is_own_name, of_turns
 
 SHOWN = 5
 """Reasons of a refusal."""
@@ -268,7 +270,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         for row in _rows(
             label,
             [one[label] for one in found],
-            [cache(partial(_met_both, group[label])) for group in groups],
+            [_Met(group[label]) for group in groups],
             scatters,
         )
     ]
@@ -442,11 +444,12 @@ def findings_in(
     """
     if case.result is not None:
         noise = beside_noise(case.record)
+        turns = of_turns([one.name for one in case.result.figures])
         found = itertools.chain(
             (
                 one
                 for one in findings_of(case.result, curve=curve, boundary=boundary, noise=noise)
-                if one.name not in CONTROLS and not (case.rounds and is_own_name(one.name))
+                if one.name not in CONTROLS and not (turns and is_own_name(one.name))
             ),
             latencies_of(case.standing_trials, case.result, boundary) if latency else (),
         )
@@ -454,29 +457,39 @@ def findings_in(
         yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
-def _met_both(cases: Sequence[CaseView]) -> bool:
-    """Whether trials of one case are of two regimes, so that all of them together are of neither.
+class _Met:
+    """Which regimes the cases of a side met, as far as anybody knows."""
 
-    Methods without goals do not say so: then their trials are read.
-    """
-    found = [(case.result, case.standing_trials) for case in cases if case.result is not None]
-    return any(len(spans_met(result, trials)) > 1 for result, trials in found)
+    def __init__(self, cases: Sequence[CaseView]) -> None:
+        self._found = [(case, case.result) for case in cases if case.result is not None]
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether each of them met one alone."""
+        return bool(self._found) and all(ALONE in spans_of([one]) for _, one in self._found)
+
+    @cached_property
+    def both(self) -> bool:
+        """Whether all trials of one are of neither. Methods without goals have them read."""
+        return any(
+            len(spans_met(result, lambda: case.standing_trials)) > 1  # noqa: B023 - asked at once
+            for case, result in self._found
+        )
 
 
 def _rows(
     label: str,
     sides: Sequence[dict[Key, Sample]],
-    mixed: Sequence[Callable[[], bool]],
+    met: Sequence[_Met],
     scatters: dict[str, Scatter],
 ) -> Iterator[Row]:
-    """`mixed` tells of each side whether it met both regimes."""
     for key in dict.fromkeys(key for side in sides for key in side):
         samples = tuple(side.get(key) for side in sides)
         base = samples[0]
         apart = tuple(
             base is not None
             and other is not None
-            and _in_another(key, (sides[0], mixed[0]), (sides[number], mixed[number]))
+            and _in_another(key, (sides[0], met[0]), (sides[number], met[number]))
             for number, other in enumerate(samples[1:], 1)
         )
         differences = tuple(
@@ -500,9 +513,7 @@ def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) ->
 
 
 def _in_another(
-    key: Key,
-    base: tuple[dict[Key, Sample], Callable[[], bool]],
-    other: tuple[dict[Key, Sample], Callable[[], bool]],
+    key: Key, base: tuple[dict[Key, Sample], _Met], other: tuple[dict[Key, Sample], _Met]
 ) -> bool:
     """Whether one side was near, and the other one far; so were all deployments of it then.
 
@@ -510,13 +521,13 @@ def _in_another(
     """
     name, unit = key
     goal = of_all_trials(name)
-    (first, first_mixed), (second, second_mixed) = (
-        ({one for one in Regime if (in_regime(goal, one), unit) in side}, mixed)
-        for side, mixed in (base, other)
+    (first, first_met), (second, second_met) = (
+        ({one for one in Regime if (in_regime(goal, one), unit) in side}, met)
+        for side, met in (base, other)
     )
     if first and second:
         return first.isdisjoint(second)
-    return bool(first and second_mixed()) or bool(second and first_mixed())
+    return (first_met.alone and second_met.both) or (second_met.alone and first_met.both)
 
 
 def _gaps(

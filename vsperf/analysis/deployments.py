@@ -51,12 +51,16 @@ class Apart:
         return cls(len(found), max(least), max(most), told)
 
     def one_more(self, ends: Ends) -> tuple[float, float] | None:
-        """Return where one more of a case lies, by those that it had, in 95 % of cases."""
+        """Return where one more of a case lies, by those that it had, in 95 % of cases.
+
+        It is known no closer than where they lie themselves: searches may end at the same loads.
+        """
         if self.scatter is None or not ends:
             return None
-        middle = math.prod(_middles(ends)) ** (1 / len(ends))
+        lower, upper = map(_mean, zip(*ends, strict=True))
+        middle = _mean(_middles(ends))
         factor = math.exp(self.scatter.margin(len(ends), 1))
-        return middle / factor, middle * factor
+        return min(lower, middle / factor), max(upper, middle * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Deployed:
 def deployed_anew(rows: Sequence[CaseRow]) -> list[str]:
     """Say how far deployments of a switch lie apart; nothing of several ones, or of one case.
 
-    Where one more lies is said of each case: this is what another run of it is held against.
+    Of one run it is said where one more lies, case by case: another run is held against this.
     """
     switches = {(row.planned.driver("vswitch"), row.testcase) for row in rows}
     cases = deployments_of(rows) if len(switches) == 1 else []
@@ -90,15 +94,18 @@ def deployed_anew(rows: Sequence[CaseRow]) -> list[str]:
         f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} of "
         f"{len(cases)} whose limit is the switch"
     )
-    more = [(one, there) for one in cases if (there := apart.one_more(one.ends))]
-    if not more:
-        return [said]
-    told = ", ".join(
-        f"{' '.join(filter(None, (one.case, one.regime)))} {human_interval(*there, human_fps)}"
-        for one, there in more
+    told: dict[str, list[str]] = {}
+    several = len({row.view.run for row in rows}) > 1
+    for one in () if several else cases:
+        if there := apart.one_more(one.ends):
+            name = " ".join(filter(None, (one.case, one.regime)))
+            text = f"{name} {human_interval(*there, human_fps)}"
+            told.setdefault(one.row.goals[0].goal, []).append(text)
+    more = (
+        f"one more deployment has its {goal}, in 95% of cases, at {', '.join(texts)}"
+        for goal, texts in told.items()
     )
-    goal = more[0][0].row.goals[0].goal
-    return [said, f"one more deployment has its {goal}, in 95% of cases, at {told}"]
+    return [said, *more]
 
 
 def deployments_of(rows: Sequence[CaseRow]) -> list[Deployed]:
@@ -112,8 +119,9 @@ def deployments_of(rows: Sequence[CaseRow]) -> list[Deployed]:
     for row in rows:
         there = found.setdefault((row.view.run, row.planned.id), {})
         one = _deployed(row, boundary)
-        before = there[one.regime].ends if one.regime in there else ()
-        there[one.regime] = Deployed(row, one.regime, (*before, *one.ends))
+        before = there.setdefault(one.regime, one)
+        if before is not one and one.ends:
+            there[one.regime] = Deployed(row, one.regime, (*before.ends, *one.ends))
     return [max(there.values(), key=lambda one: len(one.ends)) for there in found.values()]
 
 
@@ -151,6 +159,11 @@ def _apart(ends: Ends) -> tuple[Fraction, Fraction]:
     lowers, uppers = zip(*ends, strict=True)
     least = Fraction(max(lowers), min(uppers)) - 1
     return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return their mean as shares of a rate have it."""
+    return math.prod(values) ** (1 / len(values))
 
 
 def _middles(ends: Ends) -> list[float]:

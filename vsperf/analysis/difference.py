@@ -547,9 +547,12 @@ def _by_intervals(
 ) -> Difference:
     before, after = base.middle, other.middle
     if scatter is not None:
-        # Of two or three repeats a margin may be anything: beyond what two draw it is no chance.
+        # Of two or three repeats a margin may be anything. What is beyond what two deployments
+        # draw, and beyond what repeats were seen to lie apart, is no chance.
         drawn = -math.log1p(-most_drawn(base.unit, more=False))
-        factor = math.exp(min(scatter.margin(base.count, other.count), drawn) / 2)
+        seen = max((max(one) - min(one) for one in scatter.groups), default=0.0)
+        margin = min(scatter.margin(base.count, other.count), max(drawn, seen))
+        factor = math.exp(margin / 2)
         before, after = _wider(before, factor), _wider(after, factor)
     means = Means.INTERVALS if scatter is None else Means.SCATTER
     least, most = _shares(before, after)

@@ -191,7 +191,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     others = {
         name: bound(found.median, name) for name, found in samples.items() if name != one.metric
     }
-    spans = _spans(views)
+    spans = spans_of(view.result for view in views if view.result is not None)
     if ALONE in spans and (clean := _cleanest(one.metric, views)):
         others[alone(one.metric)] = bound(statistics.median(clean))
     return {"held_to": bound(value), "held_by": others, "spans_ns": spans, "apart": apart}
@@ -199,8 +199,10 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
 
 def _spans(views: Sequence[CaseView]) -> dict[str, tuple[int, int]]:
     """Return the round trips by regime; where one repeat met both, all of them together did."""
+    found = [(view, view.result) for view in views if view.result is not None]
     met = [
-        spans_met(view.result, view.standing_trials) for view in views if view.result is not None
+        spans_met(result, lambda: view.standing_trials)  # noqa: B023 - asked at once
+        for view, result in found
     ]
     both = [one for one in met if len(one) > 1]
     told = spans_of(view.result for view in views if view.result is not None)

@@ -70,7 +70,7 @@ def in_another_regime(
     Goals have answers by regime, which are found one by one. Of a case that met both nobody knows
     where the trials were made that a figure or a percentile is from.
     """
-    own, spans = spans_met(result, trials), expected.spans_ns
+    own, spans = spans_met(result, lambda: trials), expected.spans_ns
     if expected.metric in spec.search.asked() or not own or not spans:
         return None
     if ALONE in own and ALONE in spans:

@@ -31,7 +31,7 @@ BY = {
 }
 NO_EARLIER = "no earlier run of the same has a number to hold it against; too busy to tell"
 BUSY = "the machine was too busy to tell"
-MOVED = "one was measured with CPUs near each other, and the other one far"
+MOVED = "one was measured with CPUs near each other, and the other one far, or both"
 ALONE = "single numbers without bounds, or a lower bound above which one can be anything"
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 

@@ -7,7 +7,7 @@ count, here; how sides stand to each other, in `turn_ratios.py`.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -316,6 +316,13 @@ def is_own_name(name: str) -> bool:
     That is of its moment and of the machine's: no other session is held against it.
     """
     return name[:-1] in {metric.own_name("") for metric in Metric}
+
+
+def of_turns(names: Collection[str]) -> bool:
+    """Whether figures are those of turns, which have a ratio or a control."""
+    ratios = tuple(metric.ratio_name("") for metric in Metric)
+    controls = {metric.ratio_name(CONTROL) for metric in Metric}
+    return any(name.startswith(ratios) or name in controls for name in names)
 
 
 UNTIL, DECIDED = "until", "decided"

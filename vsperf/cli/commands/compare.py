@@ -43,7 +43,10 @@ WIDE = "the interval is too wide to tell whether it"
 BUSY = "the machine was too busy to tell whether it"
 HALF = "with a lower bound alone on one side nobody can tell whether it"
 BOUNDED = "with lower bounds alone on both sides nobody can tell whether it"
-MOVED = "with CPUs near each other on one side, and far on the other, nobody can tell whether it"
+MOVED = (
+    "with CPUs near each other on one side, and far, or both, on the other, nobody can tell "
+    "whether it"
+)
 DRAWN = "as nobody knows how far single deployments lie apart, nobody can tell whether it"
 REMEDIES = {
     WIDE: "more repeats narrow it",
