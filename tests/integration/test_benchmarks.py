@@ -175,8 +175,8 @@ def test_runs_agree_unless_the_switch_is_another_one(tmp_path: Path) -> None:
     made = bench("runs_agree", "--short", f"--folder={other}", "--runs=3", *slower)
     assert made.returncode == 0, made.stdout + made.stderr
     shutil.copytree(other / "run-3", tmp_path / "run-3")
-    (tmp_path / "run-3" / "asked.json").write_text(
-        (tmp_path / "run-1" / "asked.json").read_text().replace("seed=1", "seed=3")
+    (tmp_path / "run-3" / "made.json").write_text(
+        (tmp_path / "run-1" / "made.json").read_text().replace("seed=1", "seed=3")
     )
     mixed = bench(*words, "--runs=3")
     assert mixed.stdout.count("vsperf run ") == 0, "all are there"

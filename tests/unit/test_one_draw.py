@@ -17,7 +17,7 @@ from test_figures import BACK2BACK
 from test_regime_alone import answered, regimes
 from test_regimes import trials
 
-from vsperf.analysis import comparison
+from vsperf.analysis import answers
 from vsperf.analysis.answers import ALONE, findings_of, spans_met
 from vsperf.analysis.difference import scatter_of
 from vsperf.cli.main import run_cli
@@ -256,7 +256,7 @@ def test_so_is_one_of_two_methods_without_goals(
     """Where both met both, they are alike."""
     made = trials((70, 90), (80, 125), (415, 430), (420, 444))
     there = partial(spans_met, trials=lambda: made)
-    monkeypatch.setattr(comparison, "spans_met", lambda result, trials: there(result))
+    monkeypatch.setattr(answers, "spans_met", lambda result, trials: there(result))
     run(tmp_path, "aaaa", {1: [burst(26_700, met)]})
     run(tmp_path, "bbbb", {1: [burst(20_000)]})
     (row,) = of(tmp_path, "aaaa", "bbbb").rows

@@ -1,6 +1,6 @@
-"""Comparisons that take hours: each is a run of its own, is kept, and is not made again.
+"""Runs that take hours in all, such as comparisons: each is kept, and is not made again.
 
-A folder has one for each comparison, with the results of vsperf and what was asked. Whoever is
+A folder has one for each of them, with the results of vsperf and what was asked. Whoever is
 interrupted goes on with those that are missing.
 """
 
@@ -19,7 +19,7 @@ from common import say, vsperf_run
 
 from vsperf.errors import ComponentError, UsageError, VsperfError
 from vsperf.records.files.folders import run_folders
-from vsperf.records.files.view import open_run
+from vsperf.records.files.view import RunView, open_run
 from vsperf.records.turn_ratios import compared
 from vsperf.records.turns import CONTROL, Round, Terms, answering
 
@@ -49,22 +49,34 @@ class Made:
 
 @dataclass
 class Kept:
-    """A folder of comparisons."""
+    """A folder of comparisons, or of other runs."""
 
     folder: Path
+    what: str = "comparison"
     failed: int = field(default=0, init=False)
     """On end."""
 
     def had(
         self, name: str, words: Sequence[str], beside: AbstractContextManager[None] | None = None
     ) -> Made | None:
-        """Return one, which is made unless it is there; None where that fails."""
+        """Return a comparison, which is made unless it is there; None where that fails."""
+        if (kept := self.run(name, words, beside)) is None:
+            return None
+        view, seconds = kept
+        (case,) = view.cases()
+        terms = Terms.of(case.asked.section("search"))
+        return Made(seconds, answering(case.rounds), terms)
+
+    def run(
+        self, name: str, words: Sequence[str], beside: AbstractContextManager[None] | None = None
+    ) -> tuple[RunView, float] | None:
+        """Return a run and how long it took, likewise."""
         if (found := self._made(name, words)) is None:
             self._make(name, words, beside or nullcontext())
             found = self._made(name, words)
         return found
 
-    def _made(self, name: str, words: Sequence[str]) -> Made | None:
+    def _made(self, name: str, words: Sequence[str]) -> tuple[RunView, float] | None:
         """Return one; None where it was not made, and an error where another was."""
         try:
             found = json.loads((self.folder / name / MADE).read_text())
@@ -72,14 +84,12 @@ class Kept:
             return None
         if found["words"] != list(words):
             raise UsageError(
-                f"{self.folder / name} has a comparison that was asked otherwise",
+                f"{self.folder / name} has a {self.what} that was asked otherwise",
                 why=f"it was asked {' '.join(found['words'])}",
                 fix="--folder with the name of a new one, or the options of before",
             )
         *_, last = run_folders(self.folder / name)
-        (case,) = open_run(last).cases()
-        terms = Terms.of(case.asked.section("search"))
-        return Made(found["seconds"], answering(case.rounds), terms)
+        return open_run(last), found["seconds"]
 
     def _make(self, name: str, words: Sequence[str], beside: AbstractContextManager[None]) -> None:
         """Make one.
@@ -90,7 +100,7 @@ class Kept:
         try:
             with (
                 beside,
-                vsperf_run(self.folder / name, *words, "--wait=10m", packages=REFERENCE) as run,
+                vsperf_run(self.folder / name, "--wait=10m", *words, packages=REFERENCE) as run,
             ):
                 for _event in run[1]:
                     pass  # until it has ended
@@ -99,7 +109,7 @@ class Kept:
             say(f"{name} failed: {error.with_why}")
             if self.failed >= MOST_FAILED:
                 raise ComponentError(
-                    f"{self.failed} comparisons failed, one after the other",
+                    f"{self.failed} {self.what}s failed, one after the other",
                     why=error.with_why,
                     fix="`vsperf doctor` looks at the machine, and `vsperf clean` tidies it",
                 ) from error
@@ -112,10 +122,10 @@ class Kept:
 
 
 @contextmanager
-def kept_in(folder: str) -> Iterator[Kept]:
+def kept_in(folder: str, what: str = "comparison") -> Iterator[Kept]:
     """Keep comparisons in a folder; without a name only until they have been looked at."""
     with ExitStack() as stack:
-        yield Kept(Path(folder or stack.enter_context(TemporaryDirectory())))
+        yield Kept(Path(folder or stack.enter_context(TemporaryDirectory())), what)
 
 
 @contextmanager

@@ -5,30 +5,26 @@ in that. Two runs agree on a case where these intervals meet; those of one regim
 others of the same. Beside it stands in how many pairs the intervals of the deployments themselves
 meet. The switch is asked on two deployments, as `make run` does.
 
-Runs are kept in --folder. Called once more, it makes those that are missing or did not come to
-their end, and prints the table of all. What stands behind -- goes to vsperf. The ratio is that of
-pairs that agree to all, by case.
+Runs are kept in --folder. Called once more, it makes those that are missing or failed, and prints
+the table of all. What stands behind -- goes to vsperf. The ratio is that of pairs that agree to
+all, by case.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from pathlib import Path
 
-from common import Option, Ratio, carry_out, options, say, vsperf_run
-from paired_kept import kept_in
+from common import Option, Ratio, carry_out, options, say
+from paired_kept import Kept, kept_in
 
 from vsperf.analysis.answers import alone_in, parted
 from vsperf.analysis.deployments import Apart, deployments_of
 from vsperf.analysis.summary import CaseRow
-from vsperf.errors import ComponentError, UsageError
 from vsperf.quantities.human import human_fps, human_interval, human_seconds
-from vsperf.records.files.folders import run_folders
-from vsperf.records.files.view import RunView, open_run
+from vsperf.records.files.view import RunView
 
 EXAMPLE = "tools/bench/runs_agree.py --folder build/make-run -- --budget 7m --wait 2m"
 SHORT = (
@@ -36,7 +32,6 @@ SHORT = (
     "--set=vswitch.draw=2%",
     "--set=traffic.frame_size=[64B, 68B, 72B, 76B, 80B]",
 )
-ASKED = "asked.json"
 
 Span = tuple[float, float]
 Case = tuple[str, str]
@@ -58,8 +53,8 @@ def main() -> None:
 
 def measure(found: argparse.Namespace) -> Ratio:
     """Hold each run against each."""
-    with kept_in(found.folder) as kept:
-        views = list(had(found, kept.folder))
+    with kept_in(found.folder, "run") as kept:
+        views = list(had(found, kept))
         rows = [[CaseRow.of(case) for case in view.cases()] for view in views]
     drawn, plain = places_of(rows)
     shares = []
@@ -73,41 +68,15 @@ def measure(found: argparse.Namespace) -> Ratio:
     return Ratio.of("runs that agree to all pairs", shares)
 
 
-def had(found: argparse.Namespace, folder: Path) -> Iterator[RunView]:
-    """Yield all runs, and make those that are missing or did not come to their end."""
-    asked = (found.testcase, "--set=search.draws=2")
+def had(found: argparse.Namespace, kept: Kept) -> Iterator[RunView]:
+    """Yield all runs that do not fail, and make those that are missing."""
     for number in range(1, found.runs + 1):
-        place = folder / f"run-{number}"
         model = (*SHORT, f"--set=generator.seed={number}") if found.short else ()
-        words = [*asked, *model, *found.more]
-        if (view := ended(place, words)) is None:
-            with vsperf_run(place, *words) as (_, events):
-                for _event in events:
-                    pass  # until it has ended
-            (place / ASKED).write_text(json.dumps(words) + "\n")
-            view = ended(place, words)
-        if view is None:
-            raise ComponentError(f"the run in {place} did not come to its end")
-        if view.took_s is not None:
-            say(f"{place.name}: {human_seconds(view.took_s)}")
-        yield view
-
-
-def ended(place: Path, words: list[str]) -> RunView | None:
-    """Return the last run of a folder, if it came to its end; refuse one that was asked otherwise.
-
-    What was asked is written behind it, so it is missing where the run was not made.
-    """
-    *_, last = (None, *run_folders(place))
-    if last is None or not (place / ASKED).is_file():
-        return None
-    if (before := json.loads((place / ASKED).read_text())) != words:
-        raise UsageError(
-            f"{place} has a run that was asked otherwise",
-            why=f"it was asked {' '.join(before)}",
-            fix="--folder with the name of a new one, or the options of before",
-        )
-    return open_run(last)
+        words = (found.testcase, "--set=search.draws=2", *model, *found.more)
+        if (made := kept.run(f"run-{number}", words)) is not None:
+            view, seconds = made
+            say(f"run-{number}: {human_seconds(seconds)}")
+            yield view
 
 
 def places_of(

@@ -19,6 +19,7 @@ from vsperf.quantities.human import (
     rounded_share,
 )
 from vsperf.quantities.unit import Unit
+from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag, Severity, worst
 from vsperf.records.regime import Boundary, Regime, boundary_among, boundary_of
 from vsperf.records.result import (
@@ -337,6 +338,11 @@ def spans_met(
         return {}
     ends = {Regime.NEAR: both.near_ns, Regime.FAR: both.far_ns}
     return {regime.value: (end, end) for regime, end in ends.items()}
+
+
+def spans_in(case: CaseView) -> dict[str, tuple[int, int]]:
+    """Return those of a stored case, whose trials are read only where nothing else tells."""
+    return {} if case.result is None else spans_met(case.result, lambda: case.standing_trials)
 
 
 def alone_in(result: SearchResult, boundary: Boundary | None) -> Regime | None:

@@ -20,7 +20,7 @@ from vsperf.analysis.answers import (
     names_of_draws,
     of_all_trials,
     parted,
-    spans_met,
+    spans_in,
     spans_of,
 )
 from vsperf.analysis.difference import (
@@ -461,20 +461,18 @@ class _Met:
     """Which regimes the cases of a side met, as far as anybody knows."""
 
     def __init__(self, cases: Sequence[CaseView]) -> None:
-        self._found = [(case, case.result) for case in cases if case.result is not None]
+        self._cases = cases
 
     @cached_property
     def alone(self) -> bool:
         """Whether each of them met one alone."""
-        return bool(self._found) and all(ALONE in spans_of([one]) for _, one in self._found)
+        results = [case.result for case in self._cases if case.result is not None]
+        return bool(results) and all(ALONE in spans_of([one]) for one in results)
 
     @cached_property
     def both(self) -> bool:
         """Whether all trials of one are of neither. Methods without goals have them read."""
-        return any(
-            len(spans_met(result, lambda: case.standing_trials)) > 1  # noqa: B023 - asked at once
-            for case, result in self._found
-        )
+        return any(len(spans_in(case)) > 1 for case in self._cases)
 
 
 def _rows(

@@ -20,7 +20,7 @@ from vsperf.analysis.answers import (
     in_regime,
     names_of_draws,
     parted,
-    spans_met,
+    spans_in,
     spans_of,
 )
 from vsperf.analysis.difference import Sample, samples_of, scatter_of, scatters_of
@@ -199,12 +199,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
 
 def _spans(views: Sequence[CaseView]) -> dict[str, tuple[int, int]]:
     """Return the round trips by regime; where one repeat met both, all of them together did."""
-    found = [(view, view.result) for view in views if view.result is not None]
-    met = [
-        spans_met(result, lambda: view.standing_trials)  # noqa: B023 - asked at once
-        for view, result in found
-    ]
-    both = [one for one in met if len(one) > 1]
+    both = [met for view in views if len(met := spans_in(view)) > 1]
     told = spans_of(view.result for view in views if view.result is not None)
     return both[0] if both and len(told) < len(both[0]) else told
 
