@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,15 @@ from vsperf.records.files.view import open_run
 PIPELINES = Path(__file__).parents[2] / "docs" / "ci"
 GIVEN = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "CI_JOB_ID": "7", "BUILD_TAG": "7"}
 """What the services set."""
+RUN = re.compile(
+    r"""^(?P<indent> *)(?P<item>-\ )?vsperf\ run(?:.*\n)*?
+    .*--label\ job="(?P<job>\$\w+)"(?P<code>\ \|\|\ code=\$\?)?$""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""What measures."""
 EXPRESSION = re.compile(r"\$\{\{ github\.(\w+) \}\}")
+WHOLE = "Open vSwitch 3.5.0 DPDK 24.11.1"
+"""What a build says of itself that can be measured."""
 REVISION = "0123456789012345678901234567890123456789"
 
 
@@ -249,19 +258,58 @@ def test_the_commands_that_hold_a_change_against_a_baseline_work_on_what_a_pipel
     assert ended.returncode == ExitCode.OK, ended.stderr
 
 
+@pytest.mark.parametrize("read", [github, gitlab, jenkins], ids=lambda read: read.__name__)
+@pytest.mark.parametrize("code", [ExitCode.OK, ExitCode.CRITERION_MISSED, ExitCode.INVALID_RESULT])
+def test_builds_in_turns_take_the_place_of_the_run_of_each_pipeline(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    read: Callable[[], Pipeline],
+    code: ExitCode,
+) -> None:
+    page = (PIPELINES / "README.md").read_text()
+    snippet = next(one for one in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "$JOB" in one)
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for path in PIPELINES.iterdir():
+        pasted, times = RUN.subn(partial(in_place_of, snippet), path.read_text())
+        assert times == (path.name != "README.md")
+        (pages / path.name).write_text(pasted)
+    monkeypatch.setattr(sys.modules[__name__], "PIPELINES", pages)
+    pipeline = read()
+    program(tmp_path, "vsperf", 'echo "$@" > measured', f"exit {int(code)}")
+    ended = carried_out(pipeline, pipeline.measure, tmp_path)
+    warned = read is github and code is ExitCode.INVALID_RESULT
+    assert ended.returncode == (ExitCode.OK if warned else code), ended.stderr
+    measured = (tmp_path / "measured").read_text()
+    assert f"name: new, install: {tmp_path}/switch}}" in measured
+    assert f"--label revision={REVISION} --label job=7" in measured
+
+
+def in_place_of(snippet: str, run: re.Match[str]) -> str:
+    """Return what the page has somebody paste instead of the run of a pipeline."""
+    named = snippet.rstrip().replace("$JOB", run["job"]) + (run["code"] or "")
+    indent = run["indent"]
+    if run["item"]:
+        return f"{indent}- |\n" + textwrap.indent(named, indent + 4 * " ")
+    return textwrap.indent(named, indent)
+
+
 @pytest.mark.parametrize(
-    ("builds", "code", "told"),
-    [(True, 0, 0), (True, 1, 1), (True, 4, 125), (True, 5, 125), (False, 0, 125)]
-    + [(True, code, 255) for code in (2, 3, 6, 130)],
+    ("built", "code", "told"),
+    [(WHOLE, 0, 0), (WHOLE, 1, 1), (WHOLE, 4, 125), (WHOLE, 5, 125)]
+    + [(WHOLE, code, 255) for code in (2, 3, 6, 130)]
+    + [("", 0, 125), ("Open vSwitch 3.5.0", 0, 125)],
 )
 def test_a_bisection_takes_no_fault_of_the_machine_for_one_of_a_commit(
-    builds: bool, code: int, told: int, tmp_path: Path
+    built: str, code: int, told: int, tmp_path: Path
 ) -> None:
     page = PIPELINES.parent / "how-to" / "did-my-commit-slow-ovs-down.md"
     program(tmp_path, "sudo", 'exec "$@"')
-    program(tmp_path, "make", "exit 0" if builds else "exit 2")
+    program(tmp_path, "make", "exit 0" if built else "exit 2")
     program(tmp_path, "vsperf", f"exit {code}")
+    program(tmp_path, "ovs-vswitchd", f"echo {built}", place="ovs-new/sbin")
     script = page.read_text().partition("<<'END'\n")[2].partition("\nEND\n")[0]
+    script = script.replace("/usr/local/", f"{tmp_path}/")
     path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))
     done = subprocess.run(["sh", "-c", script], env={**os.environ, "PATH": path}, check=False)
     assert done.returncode == told

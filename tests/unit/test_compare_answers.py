@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from vsperf.analysis.difference import Means, Sample, answers_in
 from vsperf.cli.main import run_cli
 from vsperf.errors import ExitCode
 from vsperf.output.compare_data import comparison_data
-from vsperf.output.compare_page import NO_PICTURE, html_page
+from vsperf.output.compare_page import NO_PICTURE, html_page, markdown
 from vsperf.output.compare_text import UNCOMPARED, headline, meanings, notes, value_text
 from vsperf.quantities.unit import Unit
 from vsperf.quantities.units import NANOSECONDS
@@ -30,6 +31,7 @@ from vsperf.records.result import (
     Figure,
     GoalResult,
     Limit,
+    LoadResult,
     RegimeResult,
     SearchResult,
     View,
@@ -40,6 +42,13 @@ from vsperf.search.classify import DurationRule
 from vsperf.search.verdict import Question, answer
 
 SHORT = (Limit.GENERATOR, Limit.HOST, Limit.BUDGET)
+
+
+def lost(limit: Limit = Limit.DUT) -> LoadResult:
+    return lossy_load("1/10", load_fps=1000, throughput_fps=900, limit=limit)
+
+
+UNKNOWN = lost(Limit.UNKNOWN).model_copy(update={"load_fps": 2000, "reason": "stalls"})
 
 
 def two_a_side(results: Path, limit: Limit = Limit.GENERATOR) -> None:
@@ -86,6 +95,80 @@ def test_an_interval_that_rules_nothing_out_is_no_verdict(
         "3.00 % or more can be neither seen nor ruled out." in said
     )
     assert "NO CHANGE" not in said
+
+
+def test_loss_where_there_was_none_is_told_in_all_forms_and_fails_the_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is worse by more than any share, so by a number that there is not."""
+    none, some = SearchResult(loads=(given_load(1000),)), SearchResult(loads=(lost(),))
+    run(tmp_path, "aaaa", {1: [none] * 4})
+    run(tmp_path, "bbbb", {1: [some] * 4})
+    compared = of(tmp_path, "aaaa", "bbbb")
+    row = next(row for row in compared.rows if row.name == "loss at 1000 fps")
+    assert row.worse(1)
+    assert "loss at 1000 fps" in html_page(compared) and "loss at" in markdown(compared)
+    json.dumps(comparison_data(compared), allow_nan=False)
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.CRITERION_MISSED
+    assert "phy2phy_tput-64B loss at 1000 fps" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_the_machine_lost_does_not_fail_a_gate_as_it_fails_no_criterion(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "aaaa", {1: [SearchResult(loads=(given_load(1000),))] * 4})
+    run(tmp_path, "bbbb", {1: [SearchResult(loads=(lost(Limit.HOST),))] * 4})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+    assert "≥ 900.0 fps" in capsys.readouterr().out
+    noise = findings_of(SearchResult(loads=(lost(Limit.HOST),)), noise=True)
+    assert [one.open_ended for one in noise] == [False, False], "that is what was to be found"
+
+
+@pytest.mark.parametrize(
+    ("loads", "why"),
+    [
+        ((), "not offered"),
+        ((UNKNOWN,), "stalls"),
+    ],
+)
+def test_a_load_that_was_given_and_has_no_answer_is_missed(
+    loads: tuple[LoadResult, ...], why: str, tmp_path: Path
+) -> None:
+    both = {"search": {"kind": "fixed", "loads": ["1kfps", "2kfps"]}}
+    first, second = given_load(1000), given_load(2000)
+    run(tmp_path, "aaaa", {1: [SearchResult(loads=(first, second))]}, spec=both)
+    run(tmp_path, "bbbb", {1: [SearchResult(loads=(first, *loads))]}, spec=both)
+    gaps = of(tmp_path, "aaaa", "bbbb").gaps
+    assert [(gap.side, gap.name, gap.why) for gap in gaps] == [
+        (1, "through at 2000 fps", why),
+        (1, "loss at 2000 fps", why),
+    ]
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+
+
+def test_repeats_that_depend_on_each_other_pass_no_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is a bit faster than the one before, and the other side is half as fast."""
+    run(tmp_path, "aaaa", {1: [5_000_000 + 10_000 * n for n in range(6)]})
+    run(tmp_path, "bbbb", {1: [2_500_000] * 6})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+    said = " ".join(capsys.readouterr().out.split())
+    assert "as repeats depend on each other, nobody can tell whether it is worse" in said
+    assert "NO CHANGE" not in said
+
+
+def test_a_base_that_may_be_less_passes_no_gate(tmp_path: Path) -> None:
+    """A ratio of 90 % at most, as the first switch waited for the generator; and one of 52 %."""
+    for name, lower, upper in (("aaaa", 0.0, 0.9), ("bbbb", 0.5, 0.54)):
+        figure = Figure(name="ratio_b", unit=Unit.FACTOR, value=upper, lower=lower, upper=upper)
+        run(tmp_path, name, {1: [SearchResult(figures=(figure,))]})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
 
 
 def test_what_is_asked_decides_whether_nothing_changed(

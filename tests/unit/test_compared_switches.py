@@ -393,6 +393,7 @@ class TestTheRowOfAGenerator:
             "floor": "no latency was measured",
             "pacing": "no pacing monitor was asked: --set collect=pacing",
             "per_cpu": "it was not calibrated without a switch",
+            "scatter": "its number is only known to be as high or higher",
         }
         assert row.reservations == (Flag.UNPACED, Flag.UNCHECKED)
 

@@ -78,6 +78,35 @@ def test_deployments_near_each_other_do_not_answer_for_those_far_away(
     assert checked(found, min="5Mfps").met is met
 
 
+def test_a_deployment_that_failed_there_before_its_time_ended_does_not_reach_it() -> None:
+    found = goal(HIGH, HIGH, (3_900_000, 4_000_000))
+    draws = known(found.draws)
+    ended = draws.made[2].model_copy(update={"limit": Limit.BUDGET})
+    cut = draws.model_copy(update={"made": (*draws.made[:2], ended)})
+    found = found.model_copy(update={"draws": cut})
+    said = checked(found, min="5Mfps")
+    assert (said.met, "2 of 3 deployments reach it" in said.found) == (None, True)
+    assert checked(found, min="3.9Mfps").met is True
+
+
+@pytest.mark.parametrize("vnfs", [1, 2])
+def test_a_deployment_that_may_do_more_than_its_vnf_leaves_open_what_none_reached(
+    vnfs: int,
+) -> None:
+    found = goal(LOW, LOW)
+    draws = known(found.draws)
+    made = tuple(
+        one.model_copy(update={"limit": Limit.VNF}) if one.deployment > 2 - vnfs else one
+        for one in draws.made
+    )
+    found = found.model_copy(update={"draws": draws.model_copy(update={"made": made})})
+    said = checked(found, min="5.3Mfps")
+    assert said.met is None
+    assert "limited by vnf: what the switch can do nobody can tell" in said.found
+    held = against(found, "4.9Mfps", **{"ndr over draws": "5Mfps"})
+    assert (held.met, "limited by vnf" in held.found) == (None, True)
+
+
 def test_an_open_one_says_how_many_do() -> None:
     found = checked(goal(LOW, HIGH, HIGH), min="5Mfps").found
     assert found == "4.800 … 5.250 Mfps over 3: 2 of 3 deployments reach it"
@@ -229,7 +258,7 @@ def test_a_deployment_of_the_baseline_counts_once(tmp_path: Path) -> None:
     scatter = scatter_of([told])
     assert scatter is not None
     assert (len(told), scatter.freedom) == (6, 5)
-    less = 1 - math.exp(-scatter.margin(6, 1))
+    less = 1 - math.exp(-scatter.margin(2, 1))  # of two first ones, and the scatter of six
     vsperf("baseline", "set", "main", "latest", "--results", str(results))
     run(tmp_path, held=True)
     show = ("show", "latest", "held-64B", "--json", "--results", str(results))

@@ -549,6 +549,8 @@ class TestSettings:
             ({"load": "110% of slowest"}, "a ratio lies between 0 and 1"),
             ({"load": "80% of fastest"}, "'80% of fastest' is not a rate"),
             ({"turn": "2s"}, "a turn lasts between 1ms and 1s"),
+            ({"guard": "1001ms"}, "a guard lasts 1s at most"),
+            ({"guard": "0s", "load": "1Mpps"}, "what waited in a switch while it was held"),
         ],
     )
     def test_settings_that_say_nothing_are_refused(

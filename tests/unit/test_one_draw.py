@@ -68,7 +68,7 @@ def test_it_says_so_and_what_tells(tmp_path: Path, capsys: pytest.CaptureFixture
     said = " ".join("".join(capsys.readouterr()).split())
     assert (
         "as nobody knows how far single deployments lie apart, nobody can tell whether it is worse "
-        "by more than 3%: phy2phy_tput-64B ndr; `--repeat 4`, or search.draws=3 of a throughput, "
+        "by more than 3%: phy2phy_tput-64B ndr; `--repeat 4`, or search.draws=4 of a throughput, "
         "on both sides tells"
     ) in said
     told = headline(of(tmp_path, "aaaa", "bbbb"))

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, ClassVar
 
 import pytest
+from assertions import known
 from paired_models import ModelTurns, method, session
 from reread import of_runs
 from test_method_paired import BY_NAME, QUIET, SHORT, changed, figures, played
@@ -359,6 +360,16 @@ class TestDecided:
         bench = ModelTurns(QUIET, (1.0, 0.9, 0.8), ("A", CONTROL, "B"), seed=1)
         played(bench, **self.ASKED)
         assert answers(bench) == 32
+
+    def test_it_does_not_end_where_the_control_has_no_answer(self) -> None:
+        """Both of the first wait for the generator; the rival, which is slower, is decided."""
+        bench = ModelTurns(
+            QUIET, (1.0, 1.0, 0.1), ("A", CONTROL, "B"), seed=1, most=lambda *_: 10**6
+        )
+        found = played(bench, **self.ASKED)
+        assert known(found["ratio_b"].upper) < 1
+        assert found["control"].value is None
+        assert answers(bench) >= 32
 
     def test_it_goes_on_where_a_rival_is_slower_and_its_criterion_is_open(self) -> None:
         """It has 80 % of the rate: after eight rounds it is slower for sure, and misses 99 %."""

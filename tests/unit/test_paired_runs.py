@@ -23,7 +23,7 @@ from vsperf.cli.paired_view import compared_data, compared_table
 from vsperf.deploy import together
 from vsperf.deploy.together import StandingSide, Together, start_sides
 from vsperf.engine import paired
-from vsperf.errors import ComponentError, DiedError, ExitCode
+from vsperf.errors import ComponentError, DiedError, ExitCode, NotReadyError
 from vsperf.output.table import NOTHING
 from vsperf.records.files.folders import resolve
 from vsperf.records.files.view import CaseView, open_run
@@ -194,6 +194,47 @@ class TestCriteria:
         assert "97.5% (0 … 97.5%" in done.output
         done = run(tmp_path / "other", "--fail-above", "2%", *short, switches=switches)
         assert done.exit_code == 1, done.output
+
+    def test_where_the_control_has_no_answer_nothing_is_believed(self, tmp_path: Path) -> None:
+        """Both of the first are as fast as the generator, and the rival is slower than that."""
+        switches = "{kind: sim, name: a, capacity: 5Mpps}, {kind: sim, name: b, capacity: 3Mpps}"
+        done = run(tmp_path, "--set", "generator.max_rate=4Mpps", switches=switches)
+        assert done.exit_code == 5, done.output
+        text = " ".join(shown(tmp_path).split())
+        assert "not to be believed: A′ is A once more, and has no answer" in text
+        assert "slower" not in text.partition("so it is")[2].partition("to A:")[0]
+
+    def test_a_ratio_is_held_to_what_that_of_the_baseline_may_have_been(
+        self, tmp_path: Path
+    ) -> None:
+        where = ("--results", str(tmp_path))
+        noise = ("--set", "generator.host={noise: 8%}")
+        run(tmp_path, *noise)
+        (ratio, *_) = known(known(stored(tmp_path).record).result).figures
+        vsperf("baseline", "set", "main", resolve(tmp_path, "latest").name, *where)
+        asked = "expect=[{metric: ratio_b, baseline: main, drop: 1%}]"
+        held = run(tmp_path, *noise, "--set", asked)
+        assert held.exit_code == 0, held.output
+        (criterion,) = stored(tmp_path).planned.spec["expect"]
+        assert float(criterion["held_to"]) == pytest.approx(0.99 * known(ratio.lower), abs=2e-6)
+        assert known(ratio.lower) < known(ratio.value) - 0.001
+
+    def test_a_ratio_that_may_be_anything_below_a_bound_is_no_baseline(
+        self, tmp_path: Path
+    ) -> None:
+        where = ("--results", str(tmp_path))
+        short = ("--set", "generator.max_rate=4Mpps", "--set", "search.control=false")
+        run(
+            tmp_path, *short, switches="{kind: sim, name: a}, {kind: sim, name: b, capacity: 3Mpps}"
+        )
+        vsperf("baseline", "set", "main", resolve(tmp_path, "latest").name, *where)
+        asked = ("--set", "expect=[{metric: ratio_b, baseline: main, drop: 3%}]")
+        done = run(
+            tmp_path, *short, *asked,
+            switches="{kind: sim, name: a}, {kind: sim, name: b, capacity: 3Mpps}",
+        )  # fmt: skip
+        assert done.exit_code == 2, done.output
+        assert "sets no lower end for ratio_b" in " ".join(done.output.split())
 
     @pytest.mark.parametrize(("share", "kind"), [("3%", "failure"), ("9.9%", "error"), ("16%", "")])
     def test_a_pipeline_finds_it_in_junit(self, share: str, kind: str, tmp_path: Path) -> None:
@@ -412,7 +453,7 @@ def parts(generator: str | None, *switches: str | None) -> Together:
     return Together(tuple(map(side, "AB", switches)), session)
 
 
-def dying(*, after: int, again: bool = False) -> Any:
+def dying(*, after: int, again: bool = False, error: Exception | None = None) -> Any:
     """Return turns in which a part dies behind so many rounds that answer, once or each time."""
     made, count = SimulatedTurns.run, 0
 
@@ -422,7 +463,7 @@ def dying(*, after: int, again: bool = False) -> Any:
             count += 1
             if count == after + 1:
                 count = 0 if again else count
-                raise DiedError("a part died")
+                raise error or DiedError("a part died")
         return made(self, order, *asked)
 
     return turns
@@ -494,6 +535,17 @@ class TestFailures:
         assert shown(tmp_path, "old").count(DIED) == case.died
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
+
+    @pytest.mark.parametrize("whole", [5, 7])
+    def test_a_machine_that_is_not_ready_for_one_more_round_takes_none_back(
+        self, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Too few hugepages for the last one, say; or even for an answer."""
+        lacking = NotReadyError("too few hugepages")
+        monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole, error=lacking))
+        done = run(tmp_path, "--set", "search.rounds=8")
+        assert done.exit_code == (0 if whole == 7 else 3), done.output
+        assert ("7 rounds were made, and no more: too few hugepages" in done.output) is (whole == 7)
 
     @pytest.mark.parametrize("whose", [1, 2])
     def test_what_is_left_of_a_case_that_failed_is_told_as_well(

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from all_wrong import none_wrong
 from paired_models import MODELS, ModelTurns, PairedModel, method, session
-from reread_rounds import answers_of_rounds, turns_differ
+from reread_rounds import answers_of_rounds, criteria_differ, turns_differ
 from test_reread_connections import moved
 from test_reread_figures import changed
 from test_slow_generator import Slow, slow_where
 
 from vsperf.methods.paired import PairedTurns
-from vsperf.records.result import SearchResult
+from vsperf.quantities.unit import Unit
+from vsperf.records.flags import Flag
+from vsperf.records.result import Figure, SearchResult
+from vsperf.records.run import Check
+from vsperf.records.turns import CONTROL
 
 SHORT: dict[str, Any] = {"rounds": 6, "pairs": 20}
 
@@ -90,6 +94,47 @@ def test_so_does_a_load_that_follows_from_the_slowest() -> None:
     assert any(
         "at 3000000 fps, 70 % of the slowest are 2" in one for one in against(asked, bench, result)
     )
+
+
+@pytest.mark.parametrize("share", [1.0, 0.9], ids=["the same", "another"])
+def test_a_doubt_for_the_control_is_told_by_the_control(share: float) -> None:
+    bench = ModelTurns(PairedModel("quiet"), (1.0, share, 0.8), ("A", CONTROL, "B"), seed=1)
+    asked = method(**SHORT)
+    result = asked.play(bench)
+    none_wrong(against(asked, bench, result))
+    turned = result.model_copy(
+        update={
+            "figures": tuple(
+                one.model_copy(update={"flags": (Flag.CONTROL_DIFFERS,) if share == 1 else ()})
+                for one in result.figures
+            )
+        }
+    )
+    wrong = against(asked, bench, turned)
+    assert any("ratio_b is" in one and "doubted for its control" in one for one in wrong)
+
+
+@pytest.mark.parametrize(
+    ("asked", "met", "agrees"),
+    [
+        ({"min": "97%"}, False, True),
+        ({"min": "97%"}, True, False),
+        ({"min": "90%"}, True, False),  # it lies in the interval
+        ({"min": "90%"}, None, True),
+        ({"max": "93%"}, True, True),
+        ({"max": "93%"}, False, False),
+        ({"drop": "3%", "baseline": "main", "held_to": "0.870000"}, True, True),
+        ({"drop": "3%", "baseline": "main", "held_to": "0.920000"}, True, False),
+    ],
+)
+def test_a_criterion_is_judged_by_the_whole_interval(
+    asked: dict[str, Any], met: bool | None, agrees: bool
+) -> None:
+    ratio = Figure(name="ratio_b", unit=Unit.FACTOR, value=0.9, lower=0.88, upper=0.92)
+    check = Check(criterion="ratio_b", met=met, found="")
+    result = SearchResult(figures=(ratio,))
+    told = list(criteria_differ({"expect": [{"metric": "ratio_b", **asked}]}, [check], result))
+    assert (told == []) is agrees
 
 
 def test_turns_that_do_not_come_to_what_they_say_are_told() -> None:

@@ -92,6 +92,11 @@ def test_who_brings_all_of_a_load_through_begins_as_the_generator_does() -> None
     bench = session(PairedModel("quiet", {"noise": "1%"}, {}), 1, 0.9)
     played(bench)
     assert guard(tuple(map(begun_slowly, answering(bench.rounds)))).suffices is False
+    bench = session(PairedModel("quiet", {"noise": "1%"}, {}), 1, 0.5)
+    bench.loads = replace(bench.loads, maximum=3_000_000)
+    played(bench)
+    told = guard(answering(bench.rounds)).text
+    assert told.endswith("in the rest of its turns; of A (A), A′ (A′) nobody can tell")
     bench = session(PairedModel("quiet", {"noise": "1%"}, {}), 1, 0.9)
     bench.loads = replace(bench.loads, maximum=3_000_000)
     played(bench)

@@ -51,7 +51,7 @@ from reread_goals import (
 from reread_names import CURVES, reads
 from reread_packets import KINDS as OF_PACKETS
 from reread_packets import answers_of_packets
-from reread_rounds import answers_of_rounds
+from reread_rounds import answers_of_rounds, criteria_differ
 from reread_shown import shown_differs
 from reread_trials import (
     SECOND,
@@ -516,6 +516,8 @@ def _of_case(
     yield "how many were made", tuple(count_differs(case))
     if kind == "paired":
         yield from answers_of_rounds(search, case.rounds, result)
+        if case.record is not None:
+            yield "criteria", tuple(criteria_differ(case.planned.spec, case.record.checks, result))
     elif kind in CONNECTIONS:
         yield from answers_of_connections(search, case.connections, result)
     elif kind in OF_PACKETS:

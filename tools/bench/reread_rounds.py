@@ -18,6 +18,7 @@ from typing import Any
 from reread_figures import NEAR, curves_differ, same, spread_differs
 
 from vsperf.records.result import SearchResult
+from vsperf.records.run import Check
 from vsperf.records.turns import Round
 
 AWAY, AWAY_BRIDGED = 0.05, 0.2
@@ -88,6 +89,7 @@ def answers_of_rounds(
     yield "turns", tuple(text for one in every for text in turns_differ(one))
     own = {name: (ends, runs) for name, ends, runs in _figures(search, last)}
     own |= dict.fromkeys(_not_believed(search, own), ((None, None, None), ()))
+    yield "control", tuple(_control_differs(search, own, result))
     for figure in result.figures:
         shown = (figure.value, figure.lower, figure.upper)
         is_so, runs = own.pop(figure.name, (None, ()))
@@ -111,6 +113,45 @@ def _not_believed(
         if lower > 1 or upper < 1:
             yield from (one for one in own if one.startswith(f"{prefix}ratio_"))
             yield f"{prefix}control"
+
+
+def _control_differs(
+    search: Mapping[str, Any],
+    own: Mapping[str, tuple[Ends, Sequence[float]]],
+    result: SearchResult,
+) -> Iterator[str]:
+    """Say where a ratio that was asked for is doubted for its control, or is not, and should be."""
+    prefix = PREFIXES[str(search.get("metric", "rate"))]
+    _, lower, upper = own.get(f"{prefix}control", ((None, None, None), ()))[0]
+    differs = (lower is not None and lower > 1) or (upper is not None and upper < 1)
+    for figure in result.figures:
+        if figure.value is None or not figure.name.startswith(
+            (f"{prefix}ratio_", f"{prefix}control")
+        ):
+            continue
+        doubted = any(str(flag) == "control-differs" for flag in figure.flags)
+        if doubted is not differs:
+            told = f"by all turns the control lies within {lower} … {upper}"
+            yield f"{figure.name} is {'' if doubted else 'not '}doubted for its control: {told}"
+
+
+def criteria_differ(
+    spec: Mapping[str, Any], checks: Sequence[Check], result: SearchResult
+) -> Iterator[str]:
+    """Say where a ratio is judged to lie on a side of what is asked for on which it does not."""
+    ends = {one.name: (one.lower, one.upper) for one in result.figures}
+    for asked, check in zip(spec.get("expect", ()), checks, strict=True):
+        text = asked.get("min") or asked.get("max") or asked.get("held_to")
+        if "ratio_" not in asked["metric"] or asked["metric"] not in ends or text is None:
+            continue
+        lower, upper = ends[asked["metric"]]
+        bound = float(text.rstrip("%")) / (100 if "%" in text else 1)
+        above, below = (lower or 0) >= bound, upper is not None and upper <= bound
+        is_met, is_missed = (
+            (below, above) if asked.get("max") or asked.get("rise") else (above, below)
+        )
+        if (check.met is True and not is_met) or (check.met is False and not is_missed):
+            yield f"{check.criterion}: met {check.met}, and the ratio lies in {lower} … {upper}"
 
 
 def turns_differ(one: Round) -> Iterator[str]:

@@ -414,7 +414,7 @@ def _measured(result: SearchResult, *, noise: bool, curve: bool) -> Iterator[Fin
         if figure.value is not None and worst(figure.flags) is not Severity.INVALID:
             yield _of_figure(figure, figure.value, noise)
     for load in result.loads if curve or not result.figures else ():
-        yield from _of_load(load)
+        yield from _of_load(load, noise)
 
 
 def in_regime(name: str, regime: Regime) -> str:
@@ -491,12 +491,18 @@ def at_load(load_fps: int) -> str:
     return f"at {load_fps} fps"
 
 
-def _of_load(load: LoadResult) -> Iterator[Finding]:
+def _of_load(load: LoadResult, noise: bool) -> Iterator[Finding]:
+    """Yield what came through and what was lost; what others lost is no loss of the switch."""
     if load.limit is Limit.UNKNOWN or not load.believed:
         return
     at, loss = at_load(load.load_fps), float(Fraction(load.worst_loss_ratio))
-    yield _single(f"through {at}", Unit.FPS, load.throughput_fps, load.limit)
-    yield _single(f"loss {at}", Unit.RATIO, loss, load.limit)
+    names, came, limit = (f"through {at}", f"loss {at}"), load.throughput_fps, load.limit
+    if loss and math.isinf(_high(came, limit, noise)):
+        yield Finding(names[0], Unit.FPS, came, came, math.inf, limit)
+        yield Finding(names[1], Unit.RATIO, loss, 0, loss, limit)
+    else:
+        yield _single(names[0], Unit.FPS, came, limit)
+        yield _single(names[1], Unit.RATIO, loss, limit)
 
 
 def _of_figure(figure: Figure, value: float, noise: bool) -> Finding:

@@ -20,6 +20,7 @@ from vsperf.analysis.answers import (
     names_of_draws,
     of_all_trials,
     parted,
+    regime_in,
     spans_in,
     spans_of,
 )
@@ -135,7 +136,7 @@ class Row:
         if found is None:
             return False
         if found.least is None and found.most is None:
-            if self.bounded_below(number) or self.too_busy(number):
+            if self.bounded_below(number) or self.too_busy(number) or self.dependent(number):
                 return None
             return self.worse(number) and _size(found) > share
         if more_is_better(self.name, self.unit):
@@ -156,6 +157,11 @@ class Row:
         """Whether the machine of a side, or of the base, was too busy to tell."""
         return any(one is not None and one.busy for one in (self.samples[0], self.samples[number]))
 
+    def dependent(self, number: int) -> bool:
+        """Whether repeats depend on each other so much that nothing is concluded from them."""
+        found = self.differences[number - 1]
+        return found is not None and found.together is None
+
     def untold(self, number: int, asked: float | None = None) -> bool:
         """Whether neither a change is seen nor can be ruled out, though bounds are known.
 
@@ -167,7 +173,7 @@ class Row:
         found = self.differences[number - 1]
         if found is None or found.significant:
             return self.elsewhere(number)
-        if self.too_busy(number) or self.bounded_below(number):
+        if self.too_busy(number) or self.bounded_below(number) or self.dependent(number):
             return True
         ends = (found.least, found.most)
         known = [abs(end) for end in ends if end is not None]
@@ -548,14 +554,21 @@ def _unanswered(
 ) -> Iterator[tuple[str, str]]:
     """Yield what the base has a number for and these cases were asked, too, and why they lack it.
 
-    Nothing that comes by chance is missed, such as a regime or the load of a trial.
+    Nothing that comes by chance is missed, such as a regime or the load of a trial. A load that was
+    given does not.
     """
+    given = any(case.asked.loads for case in cases)
+
     told = {name for name, _ in other}
     for name in dict.fromkeys(name for name, _ in base if name not in told):
         results = [case.result for case in cases if case.result is not None]
         goals = [goal.reason for one in results for goal in one.goals if goal.goal == name]
         figures = [one.reason for each in results for one in each.figures if one.name == name]
-        if reasons := [*goals, *figures]:
+        offered = {at_load(one.load_fps): one.reason for each in results for one in each.loads}
+        at = name.partition(" ")[2]
+        of_load = given and at.startswith("at ") and regime_in(name) is None
+        loads = [offered.get(at, "not offered")] if of_load else []
+        if reasons := goals + figures + loads:
             yield name, reasons[-1]
 
 

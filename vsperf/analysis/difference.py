@@ -501,7 +501,7 @@ def _by_ranks(base: Sample, other: Sample) -> Difference:
         Means.RANKS,
         _change(p, least - 1, most - 1),
         _middle(base, other),
-        None if least == 0 and base.open_ended else least - 1,
+        None if math.isinf(least) or (least == 0 and base.open_ended) else least - 1,
         None if math.isinf(most) else most - 1,
         p,
         exact,
@@ -575,10 +575,11 @@ def _apart(before: tuple[float, float], after: tuple[float, float]) -> Change:
 def _shares(
     before: tuple[float, float], after: tuple[float, float]
 ) -> tuple[float | None, float | None]:
-    if before[0] <= 0:
+    if before[0] < 0 or before[1] <= 0:
         return None, None
     least = None if math.isinf(before[1]) else after[0] / before[1] - 1
-    most = None if math.isinf(after[1]) else after[1] / before[0] - 1
+    unknown = math.isinf(after[1]) or before[0] == 0
+    most = None if unknown else after[1] / before[0] - 1
     return least, most
 
 

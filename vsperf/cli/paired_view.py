@@ -64,6 +64,7 @@ WORDS = {
 }
 """What is said of a side whose ratio lies below 1 for sure, and above it."""
 NOT_BELIEVED = "not to be believed: A′ is A once more, and differs"
+UNCHECKED = "not to be believed: A′ is A once more, and has no answer"
 
 
 def print_compared(out: Console, run: RunView) -> None:
@@ -136,12 +137,17 @@ def _pairs(rounds: Sequence[Round]) -> Iterator[tuple[Named, Named]]:
 
 def _doubted(
     rounds: Sequence[Round], record: CaseRecord | None, terms: Terms, metric: Metric
-) -> bool:
-    """Whether the first switch differs from itself, so that nothing is believed."""
-    if metric is terms.metric:
-        return record is not None and Flag.CONTROL_DIFFERS in record.flags
+) -> str:
+    """Say why nothing is believed, if the first switch is not seen to be as itself."""
+    if all(side.letter != CONTROL for side in rounds[0].sides):
+        return ""
     control = compared(rounds, CONTROL, terms=terms, metric=metric)  # each has one of its own
-    return control is not None and control.different
+    if control is None or not control.decided:
+        return UNCHECKED
+    differs = control.different
+    if metric is terms.metric:
+        differs = record is not None and Flag.CONTROL_DIFFERS in record.flags
+    return NOT_BELIEVED if differs else ""
 
 
 def _mark(found: Compared | None, word: str) -> str:
@@ -197,7 +203,7 @@ def _interval(found: Compared) -> str:
     return human_interval(low, high, lambda share, end: human_change(share, 2, end))
 
 
-def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
+def _word(side: Named, found: Compared | None, *, doubted: str) -> str:
     """Say what is known of a side."""
     if side.letter == FIRST:
         return "the first"
@@ -206,7 +212,7 @@ def _word(side: Named, found: Compared | None, *, doubted: bool) -> str:
     if side.letter == CONTROL:
         return _word_of_control(found)
     if doubted:
-        return NOT_BELIEVED
+        return doubted
     if found.different:
         return WORDS[found.metric][found.more]
     return "not to be told apart"

@@ -14,6 +14,7 @@ from typing import Any
 
 from vsperf.analysis.answers import (
     ALONE,
+    Finding,
     alone,
     cleanest,
     findings_of,
@@ -22,6 +23,7 @@ from vsperf.analysis.answers import (
     parted,
     spans_in,
     spans_of,
+    undrawn,
 )
 from vsperf.analysis.difference import Sample, samples_of, scatter_of, scatters_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
@@ -159,6 +161,9 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     if one.at_most and any(is_bound for _, is_bound in numbers):
         why = f"it is only known to be {amount(value, unit, End.LOWER)} or more"
         raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
+    if unit is Unit.FACTOR and not value:
+        why = "it is only known to be so much or less, as the first switch may be faster"
+        raise _unfit(side, f"sets no lower end for {one.metric} of {case.label}", why)
     change = one.rise.value if one.rise is not None else -(one.drop or Ratio.parse("0%")).value
     end = End.UPPER if one.at_most else End.LOWER
     if one.metric not in case.spec.search.asked():
@@ -228,12 +233,18 @@ def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
 def _by_chance(samples: Mapping[str, Sample], deployments: int, allowed: float) -> dict[str, float]:
     """Return by name what as many deployments as a case has may come to by chance, as a share.
 
-    What a number scatters by is told by the same number, and by the deployments that it is of.
+    What a number scatters by is told by the same number, and by the deployments that it is of. One
+    that is not over draws is of a single deployment in each repeat.
     """
-    most = max((sample.count for sample in samples.values()), default=1)
     scatters = scatters_of([{(name, one.unit): one for name, one in samples.items()}])
     return {
-        name: scatter.by_chance(most, deployments, Unit.FPS, allowed, more=False)
+        name: scatter.by_chance(
+            samples[name].count if name in samples else 1,
+            deployments if undrawn(name) else 1,
+            Unit.FPS,
+            allowed,
+            more=False,
+        )
         for name, scatter in scatters.items()
     }
 
@@ -246,11 +257,18 @@ def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, b
         return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
     results = [view.result for view in views if view.result is not None]
     return [
-        (finding.value, finding.open_ended)
+        (_end(finding, one), finding.open_ended)
         for result in results
         for finding in findings_of(result)
         if finding.name == one.metric
     ]
+
+
+def _end(finding: Finding, one: Expectation) -> float:
+    """Return what a criterion is held to: of a ratio what it may have been, as of a search."""
+    if finding.unit is not Unit.FACTOR:
+        return finding.value
+    return finding.high if one.at_most else finding.low
 
 
 def _as_bound(value: float, unit: Unit, end: End) -> Bound:

@@ -22,7 +22,7 @@ from vsperf.config.expect import Bound, Expectation
 from vsperf.quantities.human import human_fps, human_interval
 from vsperf.quantities.unit import Unit
 from vsperf.records.regime import Boundary, Regime, boundary_among
-from vsperf.records.result import GoalResult, SearchResult
+from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Check
 from vsperf.records.trial import Trial
 
@@ -133,6 +133,8 @@ def check_like(criterion: str, sample: Sample, least: float) -> Check:
     told = human_interval(lower, None if math.isinf(upper) else upper, human_fps)
     found = told if sample.count == 1 else f"{told}, the middle of {sample.count}"
     met = True if lower >= least else False if upper <= least else None
+    if met is False and any(one.limit is Limit.VNF for one in sample.findings):
+        return Check(criterion=criterion, met=None, found=f"{found}, limited by {Limit.VNF}")
     if met is None:
         found += ": the interval is too wide to tell"
     return Check(criterion=criterion, met=met, found=found)

@@ -296,17 +296,20 @@ def _check_draws(criterion: str, goal: GoalResult, draws: Draws, least: float) -
     told, elsewhere = over_draws(goal), _by_regimes(goal, least)
     if elsewhere is not None and elsewhere.met is None:
         return Check(criterion=criterion, met=None, found=f"{told}; {elsewhere.found}")
-    if (draws.lower_fps or 0) >= least:
+    failed = sum(  # one whose time ended has no answer, and has failed there all the same
+        one.limit is Limit.BUDGET and one.upper_fps is not None and one.upper_fps <= least
+        for one in draws.made
+    )
+    if (draws.lower_fps or 0) >= least and not failed:
         return Check(criterion=criterion, met=True, found=told)
     if draws.upper_fps is not None and draws.upper_fps <= least:
-        if all(one.limit in NOT_THE_SWITCH for one in draws.told):
-            found = (
-                f"{told}, limited by {draws.told[0].limit}: what the switch can do nobody can tell"
-            )
+        others = [one.limit for one in draws.told if one.limit in NOT_THE_SWITCH]
+        if others:
+            found = f"{told}, limited by {others[0]}: what the switch can do nobody can tell"
             return Check(criterion=criterion, met=None, found=found)
         return Check(criterion=criterion, met=False, found=told)
     reached = sum((one.lower_fps or 0) >= least for one in draws.told)
-    found = f"{told}: {reached} of {len(draws.told)} deployments reach it"
+    found = f"{told}: {reached} of {len(draws.told) + failed} deployments reach it"
     return Check(criterion=criterion, met=None, found=found)
 
 

@@ -22,7 +22,14 @@ from vsperf.engine.closing import close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
-from vsperf.errors import ComponentError, DiedError, InvalidTrialError, PathError, PathLostError
+from vsperf.errors import (
+    ComponentError,
+    DiedError,
+    InvalidTrialError,
+    NotReadyError,
+    PathError,
+    PathLostError,
+)
 from vsperf.host.workspace import LeftBehindError, Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.turns import Compares, TurnsAsked
@@ -78,7 +85,7 @@ def _played(run: CaseRun, method: Compares, bench: RoundsBench) -> SearchResult:
         return method.play(bench)
     except PathLostError:
         raise
-    except (ComponentError, InvalidTrialError, LeftBehindError) as error:
+    except (ComponentError, NotReadyError, InvalidTrialError, LeftBehindError) as error:
         count = len(answering(bench.made))
         if count < method.least_rounds:
             raise

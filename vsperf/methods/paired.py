@@ -64,6 +64,12 @@ def _a_turn(duration: Duration) -> Duration:
     return duration
 
 
+def _a_guard(duration: Duration) -> Duration:
+    if duration.ns > LONGEST_TURN_NS:
+        raise ValueError("a guard lasts 1s at most")
+    return duration
+
+
 OF_SLOWEST = " of slowest"
 
 
@@ -126,7 +132,7 @@ class PairedTurns(Method):
     they become warm (`trial.warm_up`) come before."""
     turn: Annotated[Duration, AfterValidator(_a_turn)] = Duration(10_000_000)
     """For how long frames are counted in a turn."""
-    guard: Duration | None = None
+    guard: Annotated[Duration, AfterValidator(_a_guard)] | None = None
     """For how long frames are sent before they are counted; by the number of flows when not given:
     2ms, 4ms for a thousand of them, 10ms for ten thousand."""
     overload: Annotated[Factor, AfterValidator(_more_than_all)] = Factor.parse("130%")
@@ -168,6 +174,15 @@ class PairedTurns(Method):
     def _full_rings_are_no_load(self) -> Self:
         if self.full_rings and self.load is not None:
             raise ValueError("either a `load` is given, or rings are filled: no `full_rings`")
+        return self
+
+    @model_validator(mode="after")
+    def _load_has_a_guard(self) -> Self:
+        if self.load is not None and self.guard is not None and not self.guard.ns:
+            raise ValueError(
+                "at a `load` what waited in a switch while it was held would be measured: a "
+                "`guard` of 1ms or more, or none"
+            )
         return self
 
     @model_validator(mode="after")
@@ -385,9 +400,10 @@ class PairedTurns(Method):
         for sure may be so by less than is allowed or by more.
         """
         found = stand(rounds, self.terms, self.terms.metric)
+        stood = CONTROL in found
         control = found.pop(CONTROL, None)
-        if control is not None and control.different:
-            return False
+        if stood and (control is None or not control.decided or control.different):
+            return False  # nothing is believed yet
         judged = bench.judged(self.answered(rounds))
         if any(met is None for _, met in judged):
             return False

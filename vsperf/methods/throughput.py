@@ -45,8 +45,7 @@ class Throughput(WithinRange):
     draws: Annotated[int, Field(ge=1, le=100)] = 1
     """Deployments on which the answer is asked for. On each one after the first it is asked again
     in a short search that begins at the known bounds, and the answer has how far they lie apart: a
-    switch that is deployed twice differs from itself by several per cent, for as long as it lives.
-    """
+    switch that is deployed twice differs from itself by 1 to 4.5 %, for as long as it lives."""
 
     @abstractmethod
     def search(self, loads: base.Loads) -> GoalSearch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +27,17 @@ BY = {
     Means.RANKS: "by ranks over repeats",
     Means.SCATTER: "by intervals and how far repeats lie apart",
     Means.INTERVALS: "by the intervals of single runs, and nobody knows how far runs lie apart: "
-    f"`--repeat {least_repeats()}` on each side is the least that tells",
+    f"`--repeat {least_repeats()}` on each side tells by ranks",
 }
 NO_EARLIER = "no earlier run of the same has a number to hold it against; too busy to tell"
 BUSY = "the machine was too busy to tell"
 MOVED = "one was measured with CPUs near each other, and the other one far, or both"
+DEPENDENT = "repeats depend on each other"
 ALONE = "single numbers without bounds, or a lower bound above which one can be anything"
+UNTOLD: Mapping[str, Callable[[Row], bool]] = {
+    BUSY: lambda row: row.too_busy(1),
+    DEPENDENT: lambda row: row.dependent(1),
+}
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 
 
@@ -170,7 +175,7 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     against = f"against {base.name}"
     judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
     if not judged:
-        why = BUSY if any(row.too_busy(1) for row, _ in told_of) else ALONE
+        why = next((why for why, so in UNTOLD.items() if any(so(row) for row, _ in told_of)), ALONE)
         return f"It cannot be told {against}: {why}."
     worse = [(row, one) for row, one in judged if row.worse(1)]
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]

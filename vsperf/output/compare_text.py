@@ -367,8 +367,8 @@ def _unknown_scatter(found: Comparison) -> Iterator[str]:
     ]
     least = least_repeats()
     tells = (
-        f"`vsperf run … --repeat {least}`, or search.draws={least} of a search, on each side is "
-        "the least that tells"
+        f"`vsperf run … --repeat {least}`, or search.draws={least} of a search, on each side "
+        "tells by ranks"
     )
     repeated = [row for row in rows if any(one and one.count > 1 for one in row.samples)]
     zeros = [row for row in repeated if any(one and min(one.values) <= 0 for one in row.samples)]

@@ -77,6 +77,8 @@ class Guard:
 
     guard_ns: int
     begins: tuple[Begin, ...]
+    unseen: tuple[Named, ...] = ()
+    """Sides whose turns say nothing of how they begin."""
 
     @property
     def suffices(self) -> bool | None:
@@ -89,7 +91,9 @@ class Guard:
     def text(self) -> str:
         guard = f"guard of {human_ns(self.guard_ns)}"
         if self.suffices:
-            return f"{guard} suffices: behind it no switch is slower than in the rest of its turns"
+            told = "behind it no switch is slower than in the rest of its turns"
+            unseen = ", ".join(one.named for one in self.unseen)
+            return f"{guard} suffices: {told}{unseen and f'; of {unseen} nobody can tell'}"
         slow = [one for one in self.begins if one.slow]
         if not slow:
             return f"{guard}: whether it suffices cannot be told; more search.rounds tell"
@@ -113,7 +117,8 @@ def guard_of(rounds: Sequence[Round], terms: Terms) -> Guard | None:
         for side in rounds[0].sides
     )
     found = tuple(one for one in begins if one.slots)
-    return Guard(rounds[0].guard_ns, found) if found else None
+    unseen = tuple(one.side for one in begins if not one.slots)
+    return Guard(rounds[0].guard_ns, found, unseen) if found else None
 
 
 def _slots(rounds: Sequence[Round], side: Named) -> tuple[Slot, ...]:

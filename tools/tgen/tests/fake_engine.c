@@ -317,12 +317,12 @@ engine_turns(struct engine *engine, const struct trial_request *trial,
 	demand(request->sides >= 2 && request->sides <= TURNS_MAX_SIDES);
 	demand(request->turns >= 1 && request->turns <= TURNS_MAX);
 	demand(request->turn_ns > 0);
-	demand(request->gap_ns >= 10000 && request->gap_ns <= 1000000000);
 	for (i = 0; i < request->turns; i++)
 		demand(request->order[i] < request->sides);
 	for (i = 0; i < request->sides; i++) {
 		demand(request->side[i].streams != 0 && (request->side[i].streams & streams) == 0);
 		streams |= request->side[i].streams;
+		demand(request->side[i].gap_ns >= 10000 && request->side[i].gap_ns <= 1000000000);
 		demand(request->side[i].processes <= TURNS_MAX_PROCESSES);
 		for (j = 0; j < request->side[i].processes; j++) {
 			demand(request->side[i].process[j] > 0);

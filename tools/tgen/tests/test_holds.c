@@ -180,7 +180,7 @@ start_holder(int number, int *tell)
 static void
 test_all_go_on_where_who_holds_them_dies_of_an_error(void **state)
 {
-	static const int numbers[] = { SIGSEGV, SIGBUS, SIGABRT, SIGQUIT, SIGXCPU };
+	static const int numbers[] = { SIGSEGV, SIGBUS, SIGABRT, SIGQUIT, SIGXCPU, SIGUSR1, SIGALRM };
 	unsigned int i, j;
 
 	(void)state;

@@ -47,12 +47,14 @@ MOVED = (
     "with CPUs near each other on one side, and far, or both, on the other, nobody can tell "
     "whether it"
 )
+DEPENDENT = "as repeats depend on each other, nobody can tell whether it"
 DRAWN = "as nobody knows how far single deployments lie apart, nobody can tell whether it"
 REMEDIES = {
     WIDE: "more repeats narrow it",
-    DRAWN: "`--repeat 4`, or search.draws=3 of a throughput, on both sides tells",
+    DRAWN: "`--repeat 4`, or search.draws=4 of a throughput, on both sides tells",
     MOVED: "measure again, until both sides met the same",
     HALF: "more time, a quiet machine or a generator that can do more tells",
+    DEPENDENT: "further runs of each side, an hour later, tell",
     BUSY: "measure again when it is quiet: `--wait 30m`",
     BOUNDED: "a quiet machine or a generator that can do more tells",
 }
@@ -285,6 +287,8 @@ def _why_open(row: Row) -> str:
         return BUSY
     if any(row.bounded_below(number) for number in sides):
         return BOUNDED
+    if any(row.dependent(number) for number in sides):
+        return DEPENDENT
     if any(row.worse(number) and not row.surely(number) for number in sides):
         return DRAWN
     return HALF if any(one and one.median_is_open for one in row.samples) else WIDE

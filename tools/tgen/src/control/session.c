@@ -349,20 +349,22 @@ session_patience(const struct session *session)
 	const struct pending *pending = &session->pending;
 	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
 	bool turns = pending->activity == ACTIVITY_TURNS;
-	int sending_ms = turns ? PATIENCE_TURNS_MS : PATIENCE_SENDING_MS;
 
 	if (pending->activity == ACTIVITY_NONE)
 		return engine_listens(session->engine) ? PATIENCE_YOUNG_MS :
 			session->responds ? PATIENCE_MS : -1;
 	if (pending->activity == ACTIVITY_LEARN)
 		return 0; /* nobody goes on with it but us */
-	if (age_ns < YOUNG_NS && !turns)
+	if (turns)
+		return PATIENCE_TURNS_MS; /* to the end, which nobody knows before */
+	if (age_ns < YOUNG_NS)
 		return PATIENCE_YOUNG_MS;
-	if ((pending->activity != ACTIVITY_TRIAL && pending->activity != ACTIVITY_CONNECTIONS &&
-			!turns) || age_ns >= pending->request.duration_ns)
+	if ((pending->activity != ACTIVITY_TRIAL && pending->activity != ACTIVITY_CONNECTIONS) ||
+			age_ns >= pending->request.duration_ns)
 		return PATIENCE_MS;
 	left_ns = pending->request.duration_ns - age_ns;
-	return left_ns < (uint64_t)sending_ms * MILLISECOND_NS ? PATIENCE_MS : sending_ms;
+	return left_ns < (uint64_t)PATIENCE_SENDING_MS * MILLISECOND_NS ? PATIENCE_MS :
+		PATIENCE_SENDING_MS;
 }
 
 bool

@@ -111,6 +111,8 @@ read_sides(struct session *session, struct object *request, struct turns_request
 		read_processes(&side, turns, i);
 		if (object_count(&side, "in_flight", 0, UINT32_MAX, &in_flight))
 			turns->side[i].in_flight = (uint32_t)in_flight;
+		turns->side[i].gap_ns = GAP_NS;
+		object_count(&side, "gap_ns", GAP_NS, SECOND_NS, &turns->side[i].gap_ns);
 		read_rings(&side, turns, i);
 		object_end(&side);
 	}
@@ -163,7 +165,7 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 {
 	struct trial_request trial = { .burst = BURST_USUAL };
 	struct turns_request turns = {
-		.turn_ns = TURN_NS, .guard_ns = GUARD_NS, .silent_ns = SILENT_NS, .gap_ns = GAP_NS,
+		.turn_ns = TURN_NS, .guard_ns = GUARD_NS, .silent_ns = SILENT_NS,
 	};
 	struct pending *pending = &session->pending;
 	struct error error = { 0 };
@@ -179,7 +181,6 @@ verb_turns(struct session *session, struct object *request, json_t **result)
 	object_count(request, "turn_ns", TURN_LEAST_NS, SECOND_NS, &turns.turn_ns);
 	object_count(request, "guard_ns", 0, SECOND_NS, &turns.guard_ns);
 	object_count(request, "silent_ns", 0, SILENT_MOST_NS, &turns.silent_ns);
-	object_count(request, "gap_ns", GAP_NS, SECOND_NS, &turns.gap_ns);
 	object_flag(request, "latency", &turns.latency);
 	object_count(request, "burst", 1, BURST_MOST, &burst);
 	read_loads(session, request, &turns, &trial);

@@ -74,6 +74,7 @@ struct engine {
 	bool takes_turns; /* the trial that runs consists of them, so processes may be held */
 	bool turns_lost; /* its worker did not get on */
 	uint64_t turn_seen, turn_seen_tsc; /* the last that was seen to begin, and when */
+	uint64_t turn_looked_tsc; /* when that was looked at last */
 	struct connections *connections; /* of the last that were asked for; NULL: none were */
 	struct connections_result connections_result;
 	uint64_t flooded; /* SYNs of all floods */

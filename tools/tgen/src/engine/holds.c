@@ -14,9 +14,10 @@
 
 #define MOMENT_NS 1000000
 
-/* Signals by which a process dies of an error of its own, or of a limit that it met. */
+/* Signals by which a process dies of an error of its own, of a limit that it met, or since nobody takes them. */
 static const int deadly[] = {
 	SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ,
+	SIGALRM, SIGIO, SIGPROF, SIGPWR, SIGSTKFLT, SIGUSR1, SIGUSR2, SIGVTALRM,
 };
 #define DEADLY (sizeof(deadly) / sizeof(deadly[0]))
 
@@ -182,19 +183,23 @@ holds_close(struct holds *holds)
 	forget(holds);
 }
 
-/* With the lock: who releases all while a side is being held must come before or after that. */
+/*
+ * With the lock: who releases all while a side is being held must come before or after that. A switch comes
+ * before who is behind it: it is held first, and goes on last, when they take what it brings.
+ */
 static bool
 signal_side(struct holds *holds, unsigned int side, int number)
 {
-	unsigned int i;
+	unsigned int i, next;
 
 	for (i = 0; i < holds->processes; i++) {
+		next = number == SIGCONT ? holds->processes - 1 - i : i;
 		if (is_released(holds))
 			return false;
-		if (holds->process[i].side != side ||
-				send_signal(holds->process[i].descriptor, number) == 0)
+		if (holds->process[next].side != side ||
+				send_signal(holds->process[next].descriptor, number) == 0)
 			continue;
-		holds->ended_process = holds->process[i].process;
+		holds->ended_process = holds->process[next].process;
 		holds->ended_side = (uint8_t)side;
 		return false;
 	}

@@ -74,6 +74,7 @@ fill_side(struct engine *engine, struct turns *turns, unsigned int number)
 	for (i = 0; i < worker->receivers; i++)
 		if (ports >> worker->receiver[i]->port & 1)
 			side->receiver[side->receivers++] = worker->receiver[i];
+	side->gap_cycles = engine_cycles(engine, turns->request.side[number].gap_ns);
 	turns->result.side[number].streams = streams;
 	turns->result.side[number].ports = ports;
 }
@@ -139,7 +140,6 @@ create(const struct engine *engine, const struct trial_request *trial,
 	turns->guard_cycles = engine_cycles(engine, request->guard_ns);
 	turns->silent_cycles = engine_cycles(engine, request->silent_ns);
 	turns->drain_cycles = engine_cycles(engine, DRAIN_NS);
-	turns->gap_cycles = engine_cycles(engine, request->gap_ns);
 	turns->result.end = TURNS_STOPPED; /* unless the worker has more to say */
 	turns->result.turn = turns->turn;
 	turns->result.stream = turns->stream;
@@ -179,7 +179,7 @@ engine_turns(struct engine *engine, const struct trial_request *trial,
 	}
 	engine->takes_turns = true;
 	engine->turn_seen = 0;
-	engine->turn_seen_tsc = rte_rdtsc();
+	engine->turn_seen_tsc = engine->turn_looked_tsc = rte_rdtsc();
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 
 #define TURNS_MAX_SIDES 8
 #define TURNS_MAX 4096
-#define TURNS_MAX_PROCESSES 16 /* of a side */
+#define TURNS_MAX_PROCESSES 128 /* of a side: a switch, and a chain of VNFs behind it */
 #define TURN_SLOTS 5
 
 struct turns_request {
@@ -26,6 +26,7 @@ struct turns_request {
 		uint32_t in_flight; /* of each stream at most; 0: no bound */
 		uint8_t processes; /* held still while it is not its turn; there may be none */
 		int32_t process[TURNS_MAX_PROCESSES];
+		uint64_t gap_ns; /* a gap of the worker that is no longer is its own work */
 		bool rings; /* fill them while it is held, and measure how fast it empties them */
 	} side[TURNS_MAX_SIDES];
 	uint16_t turns;
@@ -33,7 +34,6 @@ struct turns_request {
 	uint64_t turn_ns; /* what is measured of a turn */
 	uint64_t guard_ns; /* sent before that, and not measured */
 	uint64_t silent_ns; /* nothing has come for so long: the side has forwarded what it had */
-	uint64_t gap_ns; /* a gap of the worker that is no longer is its own work */
 	bool latency;
 };
 

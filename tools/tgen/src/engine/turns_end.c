@@ -48,10 +48,13 @@ turns_are_lost(struct engine *engine)
 	if (!engine->takes_turns)
 		return false;
 	begun = counter_read(&turns->begun);
-	if (begun != engine->turn_seen) {
+	/* While nobody looked the whole machine may have stood, and the worker with it. */
+	if (begun != engine->turn_seen || now - engine->turn_looked_tsc >
+			engine_cycles(engine, SECOND_NS)) {
 		engine->turn_seen = begun;
 		engine->turn_seen_tsc = now;
 	}
+	engine->turn_looked_tsc = now;
 	return (int64_t)(now - engine->turn_seen_tsc) > (int64_t)(2 * (turns->guard_cycles +
 		turns->turn_cycles) + engine_cycles(engine, LOST_NS));
 }

@@ -36,6 +36,7 @@ struct emptied {
 	uint64_t all, has[TGEN_MAX_STREAMS]; /* frames that it has got by then, of each stream */
 	struct moment before, last; /* looks: one behind which the first frame came; one that found frames */
 	struct moment from, to; /* nothing waited; the ends are left out; 0: there were none */
+	bool is_cut; /* not all had come when it ended, and nothing waited: the side was slow, or did not run */
 };
 
 /* Several times. */
@@ -157,6 +158,7 @@ empty(struct worker *worker, const struct turns *turns, const struct turns_side 
 	struct emptied *emptied, struct turn *turn)
 {
 	uint64_t before = tally_of(side).distinct, last;
+	uint64_t longest = RTE_MAX(turns->drain_cycles, turns->turn_cycles);
 	bool found = false; /* frames, by the look before */
 
 	emptied->begin = last = worker->last_tick;
@@ -186,7 +188,8 @@ empty(struct worker *worker, const struct turns *turns, const struct turns_side 
 		turn->is_drained = is_empty(side);
 		if ((int64_t)(round.begin - last) >= (int64_t)most)
 			break;
-	} while (!turn->is_drained && worker->last_tick - emptied->begin < turns->drain_cycles);
+	} while (!turn->is_drained && worker->last_tick - emptied->begin < longest);
+	emptied->is_cut = !turn->is_drained && nothing_waits(side);
 }
 
 static void
@@ -204,17 +207,20 @@ add(struct sum *sum, unsigned int slot, struct moment from, struct moment to)
 
 /*
  * Where this worker was behind for most of the time, it knows how fast the side is at least: it had forwarded
- * all of that by the end, and none before the last look that found nothing yet.
+ * all of that by the end, and none before the last look that found nothing yet. Where it only waited, it knows
+ * how fast the part came that did come.
  */
 static void
 note_emptied(const struct turns_side *side, struct emptied *emptied, unsigned int slot,
 	struct sum *exact, struct sum *behind, struct turn *turn)
 {
 	struct moment from = emptied->from, to = emptied->to;
+	uint64_t part = to.tsc != 0 ? to.distinct - from.distinct : 0;
+	bool is_short = emptied->is_cut && part * LAST_PART < emptied->all;
 
-	if (!has_begun(side, emptied)) {
+	if (!has_begun(side, emptied) || is_short) {
 		turn->fillings_short++;
-	} else if (to.tsc != 0 && (to.distinct - from.distinct) * LEAST_PART >= emptied->all) {
+	} else if (emptied->is_cut || part * LEAST_PART >= emptied->all) {
 		add(exact, slot, from, to);
 	} else {
 		if (emptied->before.tsc == 0)

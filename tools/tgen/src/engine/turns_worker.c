@@ -91,9 +91,30 @@ pause_schedules(struct worker *worker, const struct turns_side *side, uint64_t m
 	return away;
 }
 
+/* Take all that waits at the ports of a side; how many frames that were. */
+static uint64_t
+sweep(struct worker *worker, const struct turns_side *side)
+{
+	uint64_t frames = 0, before;
+	unsigned int i, looks;
+
+	for (i = 0; i < side->receivers; i++) {
+		struct receiver *receiver = side->receiver[i];
+
+		for (looks = 0, before = UINT64_MAX; looks < SWEEP_MOST && frames != before; looks++) {
+			before = frames;
+			receive_poll(worker, receiver);
+			frames += receiver->count;
+			receive_check(worker, receiver);
+		}
+	}
+	return frames;
+}
+
 /*
  * Send without measuring: caches become warm, and queues as long as they will be. It goes on until this
- * worker has run for a moment, or what waits at the ports behind a gap would be in what is measured.
+ * worker has run for a moment, or what waits at the ports behind a gap would be in what is measured. Where it
+ * does not come to that, what waits is taken away.
  */
 static bool
 guard(struct worker *worker, const struct turns *turns, const struct turns_side *side,
@@ -110,10 +131,13 @@ guard(struct worker *worker, const struct turns *turns, const struct turns_side 
 			gaps = worker->gaps_over_10us;
 			calm = round.begin + CALM_TIMES * worker->ten_us;
 		}
-		if (round.begin - begin >= turns->guard_cycles &&
-				((int64_t)(round.begin - calm) >= 0 ||
-				round.begin - begin >= longest))
+		if (round.begin - begin >= turns->guard_cycles && (int64_t)(round.begin - calm) >= 0)
 			return true;
+		if (round.begin - begin >= longest) {
+			sweep(worker, side);
+			worker_tick(worker);
+			return true;
+		}
 		if (unlikely(worker->away_cycles != 0))
 			pause_schedules(worker, side, round.begin - begin);
 		look(worker, side, round.begin, &round);
@@ -278,7 +302,7 @@ static void
 drain(struct worker *worker, const struct turns *turns, const struct turns_side *side,
 	struct turn *turn)
 {
-	uint64_t begin, last;
+	uint64_t begin, last, gaps = worker->gaps_over_10us;
 	unsigned int i;
 
 	for (i = 0; i < side->senders; i++)
@@ -289,31 +313,12 @@ drain(struct worker *worker, const struct turns *turns, const struct turns_side 
 
 		look(worker, side, 0, &round);
 		note_first(turn, &round);
-		if (round.ours)
-			last = worker->last_tick;
+		if (round.ours || unlikely(worker->gaps_over_10us != gaps))
+			last = worker->last_tick; /* the machine may have stood, and the side with it */
+		gaps = worker->gaps_over_10us;
 		turn->is_drained = (int64_t)(round.begin - last) >= (int64_t)turns->silent_cycles;
 	} while (!turn->is_drained && worker->last_tick - begin < turns->drain_cycles);
 	turn->drained = worker->last_tick - begin;
-}
-
-/* Take all that waits at the ports of a side; how many frames that were. */
-static uint64_t
-sweep(struct worker *worker, const struct turns_side *side)
-{
-	uint64_t frames = 0, before;
-	unsigned int i, looks;
-
-	for (i = 0; i < side->receivers; i++) {
-		struct receiver *receiver = side->receiver[i];
-
-		for (looks = 0, before = UINT64_MAX; looks < SWEEP_MOST && frames != before; looks++) {
-			before = frames;
-			receive_poll(worker, receiver);
-			frames += receiver->count;
-			receive_check(worker, receiver);
-		}
-	}
-	return frames;
 }
 
 /* Send to a side all the time, and measure that. */
@@ -343,6 +348,7 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 	counter_add(&turns->begun, 1);
 	begin_streams(side, stream);
 	worker->first_sender = 0;
+	worker->own_work = side->gap_cycles;
 	turn->began_tsc = rte_rdtsc();
 	if (turns->request.side[turn->side].rings)
 		whole = turns_rings(worker, turns, side, turn);
@@ -432,7 +438,6 @@ turns_run(struct worker *worker)
 	unsigned int i;
 
 	loop_start_clock(worker);
-	worker->own_work = turns->gap_cycles;
 	worker_set_state(worker, STATE_BUSY);
 	turns->result.end = take_turns(worker, turns);
 	holds_release(&turns->holds);

@@ -15,13 +15,14 @@ struct turns_side {
 	struct sender *sender[TGEN_MAX_STREAMS];
 	struct watch *watch[TGEN_MAX_STREAMS]; /* where the frames of the same sender arrive */
 	struct receiver *receiver[WORKER_MAX_QUEUES];
+	uint64_t gap_cycles;
 };
 
 struct turns {
 	struct turns_request request;
 	struct holds holds;
 	struct turns_side side[TURNS_MAX_SIDES];
-	uint64_t turn_cycles, guard_cycles, silent_cycles, drain_cycles, gap_cycles;
+	uint64_t turn_cycles, guard_cycles, silent_cycles, drain_cycles;
 	/* Written by the worker from here on. */
 	RTE_ATOMIC(uint64_t) begun; /* turns; read while it runs */
 	struct histogram *latency; /* of the turn that is taken; NULL when not asked for */

@@ -98,6 +98,12 @@ class StreamSide:
     """Most frames of a stream on their way; 0 for no bound."""
     rings: bool = False
     """Whether its rings are filled while it is held, and it is measured how it empties them."""
+    ring_frames: int | None = None
+    """In which its frames wait for this tgen; None where it knows none of that size."""
+    of_the_kernel: bool = False
+    """Whether a port is a device of the kernel, so that tgen's own work takes longer than gaps."""
+    gap_ns: int = GAP_NS
+    """What this tgen itself needs from one look at its ports to the next; more is a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +121,6 @@ class StreamTurns:
     """Sent before that and not measured: caches are cold when a switch goes on."""
     silent_ns: int = 50_000
     """A switch has forwarded what it had, when nothing has come for so long."""
-    gap_ns: int = GAP_NS
-    """What this tgen itself needs from one look at its ports to the next; more is a gap."""
     latency: bool = False
 
 
@@ -141,6 +145,7 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
                 "processes": list(side.processes),
                 "in_flight": side.in_flight,
                 "rings": side.rings,
+                "gap_ns": side.gap_ns,
             }
             for side in request.sides
         ],
@@ -148,7 +153,6 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
         "turn_ns": request.turn_ns,
         "guard_ns": request.guard_ns,
         "silent_ns": request.silent_ns,
-        "gap_ns": request.gap_ns,
         "latency": request.latency,
         "burst": burst,
     }
@@ -157,15 +161,15 @@ def turns_message(request: StreamTurns, burst: int) -> dict[str, Any]:
     return found
 
 
-def gap_ns(request: TurnsRequest, ring_frames: int | None, *, of_the_kernel: bool) -> int:
-    """Return from when on it is a gap that this tgen does not look at its ports."""
-    if of_the_kernel:
+def gap_ns(request: TurnsRequest, side: StreamSide) -> int:
+    """Return from when on it is a gap that this tgen does not look at the ports of a side."""
+    if side.of_the_kernel:
         return request.turn_ns // AWAY
     if request.rings:  # what waits meanwhile is counted, and when it came makes no difference
         return BUSY_GAP_NS
-    if request.latency or ring_frames is None:
+    if request.latency or side.ring_frames is None:
         return GAP_NS
-    lasts_ns = ring_frames * NANOSECONDS // max(1, request.load_fps)
+    lasts_ns = side.ring_frames * NANOSECONDS // max(1, request.load_fps)
     return max(GAP_NS, min(BUSY_GAP_NS, request.turn_ns // AWAY, lasts_ns))
 
 
@@ -232,10 +236,6 @@ class TgenTurnsSession:
     """Of whom rings can be filled, says so."""
     shares: tuple[float, ...]
     """What each stream is offered of the load."""
-    ring_frames: int | None = None
-    """In which frames wait for this tgen; None where it knows none of that size."""
-    of_the_kernel: bool = False
-    """Whether a port is a device of the kernel, so that its own work takes longer than gaps do."""
     ended: bool = False
     tsc: Tsc = field(init=False)
 
@@ -250,13 +250,15 @@ class TgenTurnsSession:
             self.tgen.ask("learn")
             sleep(policy.settle.ns / NANOSECONDS)
         asked = StreamTurns(
-            tuple(replace(side, rings=request.rings and side.rings) for side in self.sides),
+            tuple(
+                replace(side, rings=request.rings and side.rings, gap_ns=gap_ns(request, side))
+                for side in self.sides
+            ),
             request.order,
             tuple(max(1, round(request.load_fps * share)) for share in self.shares),
             request.turn_ns,
             request.guard_ns,
             request.silent_ns,
-            gap_ns=gap_ns(request, self.ring_frames, of_the_kernel=self.of_the_kernel),
             latency=request.latency,
         )
         found, result = take_turns(self.tgen, asked, self.spec.burst)
@@ -266,7 +268,8 @@ class TgenTurnsSession:
                 f"turns ended after {len(found.columns.side)} of {len(request.order)}",
                 why=_why(found),
             )
-        return found.model_copy(update={"ring_frames": self.ring_frames})
+        rings = {side.ring_frames for side in self.sides}
+        return found.model_copy(update={"ring_frames": rings.pop() if len(rings) == 1 else None})
 
     def failure(self) -> str | None:
         if self.ended:
@@ -336,10 +339,11 @@ def turns_by(
         found, shares = _configured(tgen, case, spec, sides, ports, directions)
         if spec.respond:
             tgen.ask("respond")
-        kinds = {one.kind for side in sides for one in side.endpoints}
-        ring = options.ring if kinds <= set(ONE_RING) else None
-        slow = any(_is_of_the_kernel(one) for side in sides for one in side.endpoints)
-        session = TgenTurnsSession(tgen, spec, case, found, shares, ring, slow)
+        known = [options.ring if _has_rings(side) else None for side in sides]
+        found = tuple(
+            replace(one, ring_frames=ring) for one, ring in zip(found, known, strict=True)
+        )
+        session = TgenTurnsSession(tgen, spec, case, found, shares)
         with until_left(session):
             yield session
 
@@ -347,6 +351,11 @@ def turns_by(
 def _is_of_the_kernel(one: Endpoint) -> bool:
     """Whether a port is a device of the kernel, which wants a call for each frame or burst."""
     return one.kind in OF_THE_KERNEL or one.address.startswith(PACKET_SOCKET)
+
+
+def _has_rings(side: TurnSide) -> bool:
+    """Whether its frames wait for this tgen in rings of a size that it knows."""
+    return {one.kind for one in side.endpoints} <= set(ONE_RING)
 
 
 def _ports_of(
@@ -381,8 +390,14 @@ def _configured(
         ways += traffic_directions(case, directions, tgen.port_numbers(own))
         bound = most_in_flight(side.endpoints) if spec.in_flight is None else spec.in_flight
         own_streams = tuple(range(first, len(ways)))
-        held = bool(side.processes) and not bound
-        rings = held and {one.kind for one in side.endpoints} <= set(ONE_RING)
-        found.append(StreamSide(own_streams, side.processes, bound, rings))
+        found.append(
+            StreamSide(
+                own_streams,
+                side.processes,
+                in_flight=bound,
+                rings=_has_rings(side) and bool(side.processes) and not bound,
+                of_the_kernel=any(map(_is_of_the_kernel, side.endpoints)),
+            )
+        )
     tgen.ask("configure", streams=streams(case.traffic, tuple(ways), case.topology.dispatch))
     return tuple(found), tuple(float(way.share) for way in ways)
