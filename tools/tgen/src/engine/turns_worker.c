@@ -349,6 +349,7 @@ take_turn(struct worker *worker, struct turns *turns, struct turn *turn)
 	begin_streams(side, stream);
 	worker->first_sender = 0;
 	worker->own_work = side->gap_cycles;
+	worker->gap_limit = 0; /* which followed from that of the side before */
 	turn->began_tsc = rte_rdtsc();
 	if (turns->request.side[turn->side].rings)
 		whole = turns_rings(worker, turns, side, turn);
