@@ -309,6 +309,19 @@ def test_rings_that_are_filled_while_a_switch_stands_are_emptied_by_it(tmp_path:
         assert turn.silence_ns == turn.full_ns == 0
 
 
+@pytest.mark.everyday
+@pytest.mark.needs("tgen-dut")
+def test_a_switch_that_empties_no_ring_in_a_turn_is_slow_and_not_faster_than_tgen(
+    tmp_path: Path,
+) -> None:
+    """It needs some 20 ms for all, of which what came in the 10 ms of a turn is measured."""
+    with reference_dut(tmp_path, work=60_000) as slow, reference_dut(tmp_path) as other:
+        found = filled_turns((slow, other))
+    assert_accounted_for(found)
+    told = [turn for turn in of_side(found, 0) if turn.received_frames]
+    assert any(turn.fillings_behind == 0 and not turn.drained for turn in told)
+
+
 def test_who_forwards_while_he_is_held_says_nothing(
     idle: list[subprocess.Popen[bytes]],
 ) -> None:

@@ -203,6 +203,17 @@ class TestCriteria:
         text = " ".join(shown(tmp_path).split())
         assert "not to be believed: A′ is A once more, and has no answer" in text
         assert "slower" not in text.partition("so it is")[2].partition("to A:")[0]
+        document = json.loads(shown(tmp_path, "a", "--json"))
+        assert "has no answer" in document["doubted"]["rate"]
+        control, first_draw = (
+            next(
+                one
+                for one in known(known(stored(tmp_path).record).result).figures
+                if one.name == name
+            )
+            for name in ("control", "draw_a")
+        )
+        assert control.value is first_draw.value is None
 
     def test_a_ratio_is_held_to_what_that_of_the_baseline_may_have_been(
         self, tmp_path: Path

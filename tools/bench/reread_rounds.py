@@ -346,10 +346,11 @@ def _figures(
         found = _interval(fed, letter, level)
         shown = "control" if letter == "A′" else f"ratio_{name}"
         ratios = found.ratios if found is not None else ()
-        ends = (overload and _through_in_any(fed, side) for side in (letter, FIRST))
+        ends = [overload and _through_in_any(fed, side) for side in (letter, FIRST)]
         yield shown, _printed(found, *ends), ratios
-        if found is not None:
-            yield f"draw_{'a' if letter == 'A′' else name}", (found.deviation, None, None), ()
+        if found is not None:  # of rates that are the load's, how far they lie apart is no draw
+            draw = None if all(ends) else found.deviation
+            yield f"draw_{'a' if letter == 'A′' else name}", (draw, None, None), ()
     if not overload:
         yield from _of_delays(passes, letters, level)
         yield from _of_loss(passes, letters, level)

@@ -187,7 +187,7 @@ def _cells(found: Compared | None, word: str) -> tuple[str, ...]:
         NOTHING if found.of_the_load else f"{open_end}{human_change(found.ratio - 1, 2, end)}",
         _interval(found),
         word,
-        NOTHING if found.draw is None else human_share(round(found.draw, 4)),
+        NOTHING if found.draw is None or found.of_the_load else human_share(round(found.draw, 4)),
         NOTHING if found.one_round is None else f"± {human_share(round(found.one_round, 4))}",
         str(len(found.rounds)),
     )
@@ -245,7 +245,12 @@ def compared_data(case: CaseView) -> dict[str, Any]:
         for base, side in _pairs(rounds)
     ]
     full = {"full_rings": True} if terms.full_rings else {}
-    return {"compared": sides, "rivals": pairs, "guard": told, **full}
+    doubted = {
+        metric.value: why
+        for metric in metrics_of(rounds, terms)
+        if (why := _doubted(rounds, case.record, terms, metric))
+    }
+    return {"compared": sides, "rivals": pairs, "guard": told, "doubted": doubted, **full}
 
 
 def rounds_data(case: CaseView) -> dict[str, Any]:

@@ -322,18 +322,19 @@ def _left_out(rounds: Sequence[Round], metric: Metric) -> str:
 
 
 def _draw(side: Named, one: Compared) -> Figure:
-    """Return how far deployments lie apart."""
+    """Return how far deployments lie apart; of rates that are the load's nobody knows."""
     within = (
         ""
         if one.one_round is None
         else f"; one round alone is known to {human_share(one.one_round)}, and that is not in it"
     )
+    why = f"standard deviation between deployments{within}"
+    if one.draw is None:
+        why = "a single round says nothing of others"
     return Figure(
         name=one.metric.draw_name(side.letter),
         unit=Unit.RATIO,
-        value=one.draw,
+        value=None if one.of_the_load else one.draw,
         at=side.name,
-        reason=f"standard deviation between deployments{within}"
-        if one.draw is not None
-        else "a single round says nothing of others",
+        reason=NOBODY_KNOWS if one.of_the_load else why,
     )
