@@ -16,7 +16,7 @@ from ovs_cases import ovs_case
 from places import PLACEMENT
 
 from vsperf.drivers.vswitches.ovs import parse
-from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls, Instance
+from vsperf.drivers.vswitches.ovs.bringup import PATH, Calls, Instance, told_by_log
 from vsperf.drivers.vswitches.ovs.database import Interface
 from vsperf.drivers.vswitches.ovs.dpdk.driver import DpdkDesign, OvsDpdkSpec
 from vsperf.drivers.vswitches.ovs.layout import SwitchPort, opened, opened_with_rings
@@ -30,7 +30,7 @@ from vsperf.drivers.vswitches.ovs.running import (
     port_problems,
     switch_counters,
 )
-from vsperf.errors import ComponentError, NotReadyError
+from vsperf.errors import ComponentError, DiedError, NotReadyError
 from vsperf.host.process import Managed, managed
 from vsperf.host.workspace import Workspace, workspace
 
@@ -525,3 +525,29 @@ def test_of_a_daemon_that_writes_without_end_the_last_part_is_read(place: Worksp
         running._look_at_log()
         assert running._read == daemon.log.stat().st_size
     assert (running._problem or "").startswith("Failed to create memory pool for netdev phy")
+
+
+LOG = "1|a\n2|b\n3|c\n4|it waits for pmd-c01 to quiesce\n"
+
+
+def test_where_it_is_waited_for_in_vain_its_log_tells_what_it_did_last() -> None:
+    with pytest.raises(ComponentError) as told, told_by_log(lambda: LOG):
+        raise ComponentError("the switch has not taken up its ports within 30 s")
+    assert told.value.with_why == (
+        "the switch has not taken up its ports within 30 s: its log ends: 2|b; 3|c; 4|it waits for "
+        "pmd-c01 to quiesce"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "log"),
+    [
+        (ComponentError("ended", why="it was killed"), LOG),
+        (DiedError("a guest ended"), LOG),
+        (ComponentError("it waits"), ""),
+    ],
+)
+def test_what_is_known_or_not_there_is_not_replaced(error: ComponentError, log: str) -> None:
+    with pytest.raises(ComponentError) as told, told_by_log(lambda: log):
+        raise error
+    assert told.value is error

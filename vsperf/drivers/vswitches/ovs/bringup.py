@@ -60,6 +60,8 @@ from vsperf.waits import how_it_ended, run
 DAEMON_S = 10.0
 """Patience with a daemon that starts."""
 PORTS_S = 30.0
+LAST_LINES = 3
+"""Of its log, where nothing else says why it did not come up."""
 RULES_S = 300.0
 """Patience with the rules; a million of them take a while."""
 PATH = "vhost-server-path"
@@ -221,6 +223,18 @@ class Instance:
 
 
 @contextmanager
+def told_by_log(log: Callable[[], str]) -> Iterator[None]:
+    """Add what the switch said last where it was waited for in vain, and nobody knows why."""
+    try:
+        yield
+    except ComponentError as error:
+        last = log().splitlines()[-LAST_LINES:]
+        if type(error) is not ComponentError or error.problems[0].why is not None or not last:
+            raise
+        raise ComponentError(str(error), why=f"its log ends: {'; '.join(last)}") from error
+
+
+@contextmanager
 def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterator[RunningOvs]:
     """Bring the switch up with its ports and rules; leaving the context takes it down."""
     made = Instance(design, programs, workspace)
@@ -233,9 +247,10 @@ def instance(design: Design, programs: Programs, workspace: Workspace) -> Iterat
             settings = {n: workspace.fill(v) for n, v in design.other_config.items()}
             database.set_up(settings, DAEMON_S)
             _start_switch(made, stack)
-            made.wait_until_up(database)
-            ports = made.calls.hold_back(made.ports)
-            database.add_bridge(ports, design.datapath, PORTS_S)
+            with told_by_log(lambda: made.log):
+                made.wait_until_up(database)
+                ports = made.calls.hold_back(made.ports)
+                database.add_bridge(ports, design.datapath, PORTS_S)
             problem = port_problems(made.ports, database.interfaces(), made.log)
             if problem is not None:
                 raise problem
