@@ -75,7 +75,8 @@ found(unsigned int side, uint16_t most)
 
 	if (side == full_side)
 		return most;
-	if (side != turns->turn[turns->result.turns].side)
+	if (turns->result.turns == turns->request.turns ||
+			side != turns->turn[turns->result.turns].side)
 		return 0;
 	if (turn != counter_read(&turns->begun))
 		waiting = behind_a_stop;
