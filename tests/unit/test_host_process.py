@@ -89,6 +89,17 @@ def test_one_on_its_way_out_is_waited_for(place: Workspace) -> None:
         assert program.poll() == 7
 
 
+@pytest.mark.parametrize(
+    ("flags", "waiting", "ends"), [(0, 0, False), (4, 0, True), (0, 256, True)]
+)
+def test_one_that_was_killed_and_has_no_cpu_yet_is_on_its_way_out(
+    flags: int, waiting: int, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = (7, 7, 7, 0, -1, flags, *[0] * 21, waiting, *[0] * 20)
+    monkeypatch.setattr(procfs, "_status", lambda _pid: ["R", *map(str, told)])
+    assert procfs.is_ending(7) is ends
+
+
 def test_a_program_runs_inside_its_context_and_not_after_it(place: Workspace) -> None:
     with managed(["sleep", "100"], name="sleeper", workspace=place) as program:
         assert program.poll() is None

@@ -28,6 +28,8 @@ STOPPED, TRACED = "T", "t"
 """States in which a process waits for a signal, or for whoever traces it, to go on."""
 EXITING = 0x4
 """The flag of a process that ends (PF_EXITING)."""
+KILLED = 1 << (signal.SIGKILL - 1)
+"""A signal that waits for a process to run: then it ends."""
 HELD_S = 1.0
 """A debugger holds a program for good; who watches its calls, as strace does, for a moment each."""
 SWITCHES = re.compile(r"^(voluntary|nonvoluntary)_ctxt_switches:\s*(\d+)$", re.MULTILINE)
@@ -56,9 +58,9 @@ def is_stopped(pid: int) -> bool:
 
 
 def is_ending(pid: int) -> bool:
-    """Return whether a process is on its way out: it may have closed its files already."""
+    """Return whether a process is on its way out: killed, and it may have closed its files."""
     _, *rest = _status(pid)
-    return bool(rest) and bool(int(rest[5]) & EXITING)
+    return bool(rest) and bool(int(rest[5]) & EXITING or int(rest[27]) & KILLED)
 
 
 def is_running(pid: int, started: int) -> bool:
