@@ -136,7 +136,7 @@ class Row:
         if found is None:
             return False
         if found.least is None and found.most is None:
-            if self.bounded_below(number) or self.too_busy(number) or self.dependent(number):
+            if self._says_nothing(number):
                 return None
             return self.worse(number) and _size(found) > share
         if more_is_better(self.name, self.unit):
@@ -162,6 +162,9 @@ class Row:
         found = self.differences[number - 1]
         return found is not None and found.together is None
 
+    def _says_nothing(self, number: int) -> bool:
+        return self.bounded_below(number) or self.too_busy(number) or self.dependent(number)
+
     def untold(self, number: int, asked: float | None = None) -> bool:
         """Whether neither a change is seen nor can be ruled out, though bounds are known.
 
@@ -173,7 +176,7 @@ class Row:
         found = self.differences[number - 1]
         if found is None or found.significant:
             return self.elsewhere(number)
-        if self.too_busy(number) or self.bounded_below(number) or self.dependent(number):
+        if self._says_nothing(number):
             return True
         ends = (found.least, found.most)
         known = [abs(end) for end in ends if end is not None]
@@ -558,7 +561,6 @@ def _unanswered(
     given does not.
     """
     given = any(case.asked.loads for case in cases)
-
     told = {name for name, _ in other}
     for name in dict.fromkeys(name for name, _ in base if name not in told):
         results = [case.result for case in cases if case.result is not None]

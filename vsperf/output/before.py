@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,6 @@ BUSY = "the machine was too busy to tell"
 MOVED = "one was measured with CPUs near each other, and the other one far, or both"
 DEPENDENT = "repeats depend on each other"
 ALONE = "single numbers without bounds, or a lower bound above which one can be anything"
-UNTOLD: Mapping[str, Callable[[Row], bool]] = {
-    BUSY: lambda row: row.too_busy(1),
-    DEPENDENT: lambda row: row.dependent(1),
-}
 NUMBERED = (Outcome.PASS, Outcome.FAIL)
 
 
@@ -175,7 +171,8 @@ def _answer(found: Comparison, base: Side, other: Side) -> str | None:
     against = f"against {base.name}"
     judged = [(row, one) for row, one in told_of if one.means is not Means.NOTHING]
     if not judged:
-        why = next((why for why, so in UNTOLD.items() if any(so(row) for row, _ in told_of)), ALONE)
+        why = DEPENDENT if any(row.dependent(1) for row, _ in told_of) else ALONE
+        why = BUSY if any(row.too_busy(1) for row, _ in told_of) else why
         return f"It cannot be told {against}: {why}."
     worse = [(row, one) for row, one in judged if row.worse(1)]
     better = [(row, one) for row, one in judged if one.significant and not row.worse(1)]

@@ -339,10 +339,6 @@ def turns_by(
         found, shares = _configured(tgen, case, spec, sides, ports, directions)
         if spec.respond:
             tgen.ask("respond")
-        known = [options.ring if _has_rings(side) else None for side in sides]
-        found = tuple(
-            replace(one, ring_frames=ring) for one, ring in zip(found, known, strict=True)
-        )
         session = TgenTurnsSession(tgen, spec, case, found, shares)
         with until_left(session):
             yield session
@@ -351,11 +347,6 @@ def turns_by(
 def _is_of_the_kernel(one: Endpoint) -> bool:
     """Whether a port is a device of the kernel, which wants a call for each frame or burst."""
     return one.kind in OF_THE_KERNEL or one.address.startswith(PACKET_SOCKET)
-
-
-def _has_rings(side: TurnSide) -> bool:
-    """Whether its frames wait for this tgen in rings of a size that it knows."""
-    return {one.kind for one in side.endpoints} <= set(ONE_RING)
 
 
 def _ports_of(
@@ -390,12 +381,14 @@ def _configured(
         ways += traffic_directions(case, directions, tgen.port_numbers(own))
         bound = most_in_flight(side.endpoints) if spec.in_flight is None else spec.in_flight
         own_streams = tuple(range(first, len(ways)))
+        has_rings = {one.kind for one in side.endpoints} <= set(ONE_RING)
         found.append(
             StreamSide(
                 own_streams,
                 side.processes,
                 in_flight=bound,
-                rings=_has_rings(side) and bool(side.processes) and not bound,
+                rings=has_rings and bool(side.processes) and not bound,
+                ring_frames=spec.ring if has_rings else None,
                 of_the_kernel=any(map(_is_of_the_kernel, side.endpoints)),
             )
         )
