@@ -19,6 +19,7 @@
 #define PATIENCE_MS 5
 #define PATIENCE_SENDING_MS 20 /* nothing can end by itself yet, and events wake us anyway */
 #define PATIENCE_TURNS_MS 100 /* each look may be in a turn, and takes some of its worker's CPU */
+#define PATIENCE_TURNS_DUE_MS 20 /* the last ones are under way */
 
 static void
 send_to(session_send send, void *context, json_t *line)
@@ -343,20 +344,30 @@ session_tick(struct session *session, uint64_t now_ns)
 	pending->activity = ACTIVITY_NONE;
 }
 
+/* Each turn takes a little longer than was asked for, as sides are emptied: nobody knows how much. */
+static int
+turns_patience(uint64_t age_ns, uint64_t duration_ns)
+{
+	uint64_t left_ms = age_ns < duration_ns ? (duration_ns - age_ns) / MILLISECOND_NS + 1 : 0;
+
+	if (left_ms == 0)
+		return PATIENCE_TURNS_DUE_MS;
+	return left_ms < PATIENCE_TURNS_MS ? (int)left_ms : PATIENCE_TURNS_MS;
+}
+
 int
 session_patience(const struct session *session)
 {
 	const struct pending *pending = &session->pending;
 	uint64_t age_ns = session->now_ns - pending->started_ns, left_ns;
-	bool turns = pending->activity == ACTIVITY_TURNS;
 
 	if (pending->activity == ACTIVITY_NONE)
 		return engine_listens(session->engine) ? PATIENCE_YOUNG_MS :
 			session->responds ? PATIENCE_MS : -1;
 	if (pending->activity == ACTIVITY_LEARN)
 		return 0; /* nobody goes on with it but us */
-	if (turns)
-		return PATIENCE_TURNS_MS; /* to the end, which nobody knows before */
+	if (pending->activity == ACTIVITY_TURNS)
+		return turns_patience(age_ns, pending->request.duration_ns);
 	if (age_ns < YOUNG_NS)
 		return PATIENCE_YOUNG_MS;
 	if ((pending->activity != ACTIVITY_TRIAL && pending->activity != ACTIVITY_CONNECTIONS) ||
