@@ -12,6 +12,7 @@ from compared_runs import bound, found, of, run
 from record_samples import given_load, goal, lossy_load
 from search_models import LINE_RATE, LOADS, lossy, trial, way
 from slot_samples import in_slots
+from test_regime_alone import regimes
 
 from vsperf.analysis.answers import Finding, findings_of
 from vsperf.analysis.difference import Means, Sample, answers_in
@@ -147,6 +148,40 @@ def test_a_load_that_was_given_and_has_no_answer_is_missed(
     ]
     gate = ("--fail-above", "3%", "--results", str(tmp_path))
     assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.INVALID_RESULT
+
+
+def test_a_side_that_lacks_a_case_hides_no_regression_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "aaaa", {1: [5_000_000], 2: [5_000_000]})
+    run(tmp_path, "bbbb", {1: [5_000_000], 2: [2_500_000]})
+    run(tmp_path, "cccc", {1: [5_000_000]})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", "cccc", *gate]) == ExitCode.CRITERION_MISSED
+    assert "worse by more than 3%" in capsys.readouterr().out
+    (row,) = (one for one in of(tmp_path, "aaaa", "bbbb", "cccc").rows if one.worse(1))
+    assert row.samples[2] is None
+
+
+def test_a_case_that_the_base_does_not_have_is_missed_by_no_gate(tmp_path: Path) -> None:
+    run(tmp_path, "aaaa", {1: [5_000_000] * 4})
+    run(tmp_path, "bbbb", {1: [5_000_000] * 4})
+    run(tmp_path, "cccc", {1: [5_000_000] * 4, 2: [5_000_000] * 4})
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", "cccc", *gate]) == ExitCode.OK
+    assert run_cli(["compare", "cccc", "bbbb", "aaaa", *gate]) == ExitCode.INVALID_RESULT
+
+
+def test_what_both_sides_have_by_regime_is_not_missed_of_all_trials(tmp_path: Path) -> None:
+    """It would have been held against nothing."""
+    there = regimes(5_000_000, 4_000_000)
+    both = goal(3_900_000, 3_950_000, regimes=there)
+    left = both.model_copy(update={"flags": (Flag.LEFT_TO_REGIMES,)})
+    run(tmp_path, "aaaa", {1: [SearchResult(goals=(both,))] * 4})
+    run(tmp_path, "bbbb", {1: [SearchResult(goals=(left,))] * 4})
+    assert not of(tmp_path, "aaaa", "bbbb").gaps
+    gate = ("--fail-above", "3%", "--results", str(tmp_path))
+    assert run_cli(["compare", "aaaa", "bbbb", *gate]) == ExitCode.OK
 
 
 def test_repeats_that_depend_on_each_other_pass_no_gate(

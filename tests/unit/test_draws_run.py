@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from test_paired_runs import shown, stored, vsperf
 from vsperf.analysis.comparison import compare
 from vsperf.analysis.sides import side
 from vsperf.deploy.deployment import deploy
+from vsperf.engine import case as engine_case
 from vsperf.engine import draws as engine_draws
-from vsperf.errors import ComponentError
+from vsperf.engine.assignment import CaseRun
+from vsperf.errors import ComponentError, NotReadyError
 from vsperf.quantities.units import FrameSize
 from vsperf.records.files.folders import resolve, run_folders
 from vsperf.records.flags import Flag
@@ -182,14 +185,23 @@ def test_a_report_of_one_deployment_says_that_it_is_one_draw(tmp_path: Path) -> 
     assert "The interval is that of one deployment, one draw" in out.read_text()
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ComponentError("the switch did not come up"), "the switch did not come up"),
+        (NotReadyError("no hugepages"), "no hugepages"),
+        (OSError(28, "No space left on device"), "the system refused: No space left on device"),
+    ],
+    ids=["failed", "not ready", "refused"],
+)
 def test_a_deployment_that_fails_takes_nothing_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = deploy
 
     def fails_the_second_time(*parts: Any) -> Any:
         if len(calls) == 1:
-            raise ComponentError("the switch did not come up")
+            raise error
         calls.append(parts)
         return made(*parts)
 
@@ -198,8 +210,27 @@ def test_a_deployment_that_fails_takes_nothing_back(
     done = run(tmp_path)
     assert done.exit_code == 0, done.output
     record = known(stored(tmp_path).record)
-    assert "2 of 3 deployments were asked: the switch did not come up" in record.warnings
+    assert f"2 of 3 deployments were asked: {said}" in record.warnings
     assert len(drawn(tmp_path).made) == 2
+
+
+def test_where_the_last_deployment_is_not_reached_it_is_said_that_none_stays_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*parts: Any) -> Any:
+        raise ComponentError("the switch did not come up")
+
+    def kept(of_case: CaseRun, *parts: Any) -> Any:
+        """As of a real one: nothing of a model can stay up."""
+        return asked(replace(of_case, keep=lambda: True), *parts)
+
+    asked = engine_draws.ask_again
+    monkeypatch.setattr(engine_case, "ask_again", kept)
+    monkeypatch.setattr(engine_draws, "deploy", fails)
+    run(tmp_path)
+    record = known(stored(tmp_path).record)
+    why = "the switch did not come up; none of them stays up"
+    assert f"1 of 3 deployments were asked: {why}" in record.warnings
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from assertions import known
 from figure_world import turns_case
 from paired_models import PairedModel
 from record_samples import case_record, goal, header, planned
+from test_draws import draw
 
 from vsperf.output.figures import ratios, trend, turns
 from vsperf.output.figures.drawing import Drawing, Line, Look, Points, Spans
@@ -19,7 +20,7 @@ from vsperf.output.figures.plot import Options, Plot
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
 from vsperf.records.flags import Flag
-from vsperf.records.result import Figure, SearchResult
+from vsperf.records.result import Draws, Figure, SearchResult, View
 from vsperf.records.run import Outcome
 
 
@@ -41,6 +42,16 @@ def met(one: CaseView, round_trips_ns: tuple[int, int]) -> CaseView:
     assert one.record.result is not None
     result = one.record.result.model_copy(update={"round_trips_ns": round_trips_ns})
     return replace(one, record=one.record.model_copy(update={"result": result}))
+
+
+def with_draws(one: CaseView, *rates: int) -> CaseView:
+    """Return a case that was asked on several deployments, the first of which is its own."""
+    record = known(one.record)
+    (found,) = known(record.result).goals
+    made = tuple(draw(number, rate, rate + 10_000) for number, rate in enumerate(rates, start=1))
+    draws = Draws(asked=len(made), view=View.ALL, made=made)
+    result = SearchResult(goals=(found.model_copy(update={"draws": draws}),))
+    return replace(one, record=record.model_copy(update={"result": result}))
 
 
 def drawn(plot: Plot, cases: list[CaseView]) -> Drawing | None:
@@ -132,6 +143,16 @@ class TestRatios:
         assert points(drawing, "c") == [(0, pytest.approx(0.9))]
         assert not points(drawing, "b")
 
+    def test_what_is_known_over_deployments_is_drawn_by_these_alone(self) -> None:
+        """As it is compared: what one of them came to is one draw."""
+        same = [with_draws(case(name, 1000_000), 1000_000, 1020_000) for name in ("a", "b")]
+        drawing = known(drawn(ratios.PLOT, same))
+        assert [tick.name for tick in drawing.panels[0].x.ticks] == ["64B ndr over draws"]
+        (bar,) = (x for one in drawing.layers if isinstance(one, Points) for x in one.points)
+        assert known(bar.low) < 0.98, "by how far they lie apart, and not by bounds of searches"
+        near, far = (met(one, span) for one, span in zip(same, (NEAR, FAR), strict=True))
+        assert drawn(ratios.PLOT, [near, far]) is None
+
     def test_one_run_has_no_ratio(self) -> None:
         assert drawn(ratios.PLOT, [case("a", 1)]) is None
         assert drawn(ratios.PLOT, []) is None
@@ -215,6 +236,19 @@ class TestTrend:
         drawing = drawn(trend.PLOT, cases)
         assert len(points(drawing, "runs")) == 4
         assert not points(drawing, "level")
+
+    def test_of_what_is_known_over_deployments_levels_go_by_these_alone(self) -> None:
+        """A level of the first of them is what it drew."""
+        rates = [1000_000] * 4 + [800_000] * 4
+        cases = [
+            with_draws(case(f"r{n}", rate), 1000_000, 1010_000) for n, rate in enumerate(rates)
+        ]
+        drawing = known(drawn(trend.PLOT, cases))
+        one, over = drawing.panels
+        assert (one.y.label, over.y.label) == ("ndr", "ndr over draws")
+        assert not any(isinstance(layer, Line) for layer in one.layers)
+        assert any(isinstance(layer, Line) for layer in over.layers)
+        assert "Without lines: each is that of one deployment" in drawing.caption
 
     def test_two_runs_are_no_trend(self) -> None:
         assert drawn(trend.PLOT, self.days([1, 2])) is None

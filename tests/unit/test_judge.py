@@ -381,7 +381,9 @@ def test_where_the_result_says_how_far_they_were_the_warning_has_no_figures_of_i
     (said,) = distances(seen, SearchResult(round_trips_ns=(310, 448)))
     assert "switch were nearer to each other in 2 trials than in 3, and rates follow that" in said
     (said,) = distances(seen, found_near(9_000_000, None))
-    assert "were near each other in 2 trials and far from each other in 3, and rates" in said
+    assert "were near each other in 2 trials, far from each other in 3, and rates" in said
+    (said,) = distances([*seen, *looked((102, 435))], found_near(9_000_000, None))
+    assert "near each other in 2 trials, far from each other in 3, and moved in 1, and" in said
     (said,) = distances(seen, found_near(None, None))
     assert "94 to 102 ns apart (there and back) in 2 trials and 330 to 448 ns in 3" in said
 

@@ -547,16 +547,29 @@ class TestFailures:
         assert record.reason == "a part died"
         assert record.warnings == ("measured anew on a fresh deployment: a part died",)
 
+    @pytest.mark.parametrize(
+        ("lacking", "said", "code"),
+        [
+            (NotReadyError("too few hugepages"), "too few hugepages", 3),
+            (OSError(28, "No space left"), "the system refused: No space left", 4),
+        ],
+        ids=["hugepages", "room"],
+    )
     @pytest.mark.parametrize("whole", [5, 7])
     def test_a_machine_that_is_not_ready_for_one_more_round_takes_none_back(
-        self, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        whole: int,
+        lacking: Exception,
+        said: str,
+        code: int,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Too few hugepages for the last one, say; or even for an answer."""
-        lacking = NotReadyError("too few hugepages")
+        """For the last one, say; or even for an answer."""
         monkeypatch.setattr(SimulatedTurns, "run", dying(after=whole, error=lacking))
         done = run(tmp_path, "--set", "search.rounds=8")
-        assert done.exit_code == (0 if whole == 7 else 3), done.output
-        assert ("7 rounds were made, and no more: too few hugepages" in done.output) is (whole == 7)
+        assert done.exit_code == (0 if whole == 7 else code), done.output
+        assert (f"7 rounds were made, and no more: {said}" in done.output) is (whole == 7)
 
     @pytest.mark.parametrize("whose", [1, 2])
     def test_what_is_left_of_a_case_that_failed_is_told_as_well(

@@ -12,12 +12,14 @@ from unittest.mock import patch
 import pytest
 from rich.text import Text
 
+from vsperf.cli.commands.plan import print_plans
 from vsperf.cli.drawing import draw
 from vsperf.cli.main import run_cli
 from vsperf.cli.terminal import PlainConsole, command_lines
 from vsperf.config.topology import Topology
 from vsperf.errors import ExitCode
 from vsperf.methods.estimate import Estimate
+from vsperf.plugins import Plugins
 
 LOCAL = ("--testbed", "local", "--vswitch", "testpmd")
 TWO = ("phy2phy_tput", *LOCAL, "--set", "traffic.frame_size=[64,512]")
@@ -228,6 +230,14 @@ def test_a_switch_that_is_not_installed_is_told_before_the_plan(
     assert "/nowhere" in head.splitlines()[0]
     assert any(line.startswith("    fix: ") for line in head.splitlines())
     assert "phy0 ──┤ vpp ├── phy1" in plan
+
+
+def test_a_run_of_which_nothing_is_left_has_a_plan_as_well(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was killed between its last case and its end."""
+    print_plans((), Plugins.load(), as_json=False)
+    assert capsys.readouterr().out == "0 cases left: all are measured\n"
 
 
 def test_nics_that_are_absent_are_told_before_the_plan(

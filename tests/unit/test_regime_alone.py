@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assertions import known
+from compared_runs import of
+from compared_runs import run as stored_run
 from record_samples import case_record, planned, view_of
 from search_models import case_of
 from test_cli_output import summary_of
@@ -204,6 +207,44 @@ def test_near_alone_says_nothing_of_a_baseline_that_was_far_alone() -> None:
     check = against(goal((4_000_000, 4_050_000)), FAR, {ALONE: NEAR}, alone="4.9Mfps")
     assert check.met is None
     assert check.found.startswith("the CPUs of generator and switch were 380 to 500 ns apart")
+
+
+def test_nor_does_one_that_met_both_and_has_no_answer_in_either() -> None:
+    """And a case that met one alone is not held against a baseline that has none."""
+    untold = tuple(
+        one.model_copy(update={"limit": None, "lower_fps": None, "upper_fps": None})
+        for one in regimes(5_000_000, 4_000_000)
+    )
+    found = goal((4_000_000, 4_050_000), regimes=untold)
+    for spans in ({ALONE: NEAR}, {ALONE: FAR}):
+        assert against(found, None, spans, alone="4.9Mfps").met is None
+    check = against(goal((5_000_000, 5_050_000)), NEAR, {"near": NEAR, "far": FAR})
+    assert check.met is None
+
+
+def test_what_is_far_of_one_machine_is_not_far_of_another() -> None:
+    """There may be three distances, of which each run met two."""
+    found = goal((4_000_000, 4_050_000), regimes=regimes(5_000_000, 4_000_000))
+    same, other = {"near": NEAR, "far": FAR}, {"near": (30, 40), "far": (80, 120)}
+    assert against(found, None, same, far="4.1Mfps").met is False
+    assert against(found, None, other, far="4.1Mfps").met is None
+
+
+def test_nor_is_it_in_a_comparison(tmp_path: Path) -> None:
+    there, here = regimes(5_000_000, 4_000_000), regimes(5_000_000, 3_000_000)
+    closer = tuple(
+        one.model_copy(update={"least_ns": least, "most_ns": most})
+        for one, (least, most) in zip(here, ((30, 40), (80, 120)), strict=True)
+    )
+    stored_run(tmp_path, "aaaa", {1: [answered(4_000_000, None, regimes=there)]}, simulated=False)
+    for name, told in (("bbbb", here), ("cccc", closer)):
+        result = answered(3_000_000, None, regimes=told)
+        stored_run(tmp_path, name, {1: [result]}, simulated=False)
+    (same,) = (row for row in of(tmp_path, "aaaa", "bbbb").rows if row.name == "ndr far")
+    (moved,) = (row for row in of(tmp_path, "aaaa", "cccc").rows if row.name == "ndr far")
+    assert (same.apart, moved.apart) == ((False,), (True,))
+    assert known(same.differences[0]).significant
+    assert moved.differences == (None,)
 
 
 def test_the_same_one_is_held_against_its_baseline_as_ever() -> None:

@@ -490,6 +490,17 @@ class TestAMachineThatMovesItsCpus:
         spent_ns = sum(one.elapsed_ns for one in measurer.trials)
         assert measurer.budget.spent_ns == spent_ns + sum(one.ns for one in held)
 
+    def test_a_look_that_saw_nothing_is_repeated_before_anybody_gives_up(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks = iter([None, NEAR_NS, FAR_NS])
+        monkeypatch.setattr(Watch, "round_trip_ns", lambda _: next(looks))
+        with session(simulated_case(behaving("ideal"), MOVING)) as running:
+            watch = Watch(None, running, cpus=(0, 1))
+            watch.look_again()
+            assert watch.known_round_trip_ns() == NEAR_NS
+            assert watch.known_round_trip_ns() == NEAR_NS, "what was seen is not looked at again"
+
 
 class TestWhatReadersAreTold:
     @pytest.mark.parametrize("width", [80, 120, 200])

@@ -81,6 +81,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], *tuple[str, ...]]] = {
         "what is seen is the chain",
         "--set search.full_rings=false",
     ),
+    "less of the load on the way back": (
+        ("--vswitch", "ovs-dpdk,testpmd", "--set", "traffic.reverse_load=50%"),
+        "the way back has 50% of the load",
+        "the mean of its directions",
+        "leave traffic.reverse_load out",
+    ),
     "a file that is sent": (
         ("--vswitch", "ovs-dpdk,testpmd", "--set", "traffic.bursts={frames: 100, gap: 1ms}"),
         "tgen cannot send bursts in turns",

@@ -37,6 +37,8 @@ from vsperf.drivers.generators.tgen.turns_session import (
     StreamSide,
     StreamTurns,
     gap_ns,
+    lasting,
+    most_into_one,
     patience_s,
     turns_message,
     turns_of,
@@ -443,6 +445,13 @@ def test_what_tgen_needs_between_two_looks_is_no_gap(
     request = TurnsRequest((0, 1), load_fps, 10_000_000, 2_000_000, latency=latency)
     side = StreamSide((0,), ring_frames=ring, of_the_kernel=of_the_kernel)
     assert gap_ns(request, side) == gap
+
+
+def test_of_a_ring_in_which_several_directions_end_each_has_a_part() -> None:
+    """In a star two come back to one port. Nor do more wait in it than are under way at most."""
+    assert most_into_one((("a", "b"), ("b", "a"))) == 1
+    assert most_into_one((("a", "b"), ("b", "a"), ("a", "c"), ("c", "a"))) == 2
+    assert [lasting(1024, bound) for bound in (0, 128, 4096)] == [1024, 128, 1024]
 
 
 def answered_of_record(**changes: Any) -> dict[str, Any]:

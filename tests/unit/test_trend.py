@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from stored_runs import store
 
 from vsperf.analysis.segments import segments_of
 from vsperf.analysis.trend import Trend, trends
+from vsperf.cli.commands.trend import _print_overview
 from vsperf.cli.main import run_cli
+from vsperf.cli.tables import console
 from vsperf.errors import UsageError
 from vsperf.output.table import Cell
 from vsperf.output.trend_text import changes, trend_data, trend_table
@@ -428,6 +431,17 @@ def test_several_series_are_a_line_each_which_says_whether_when_and_by_how_much(
     assert "run by run: vsperf trend phy2phy_tput-64B --metric ndr" in printed
     assert "nothing to compare yet: phy2phy_loss-64B ndr" in printed
     assert len(printed.splitlines()) < 12, "each run is told of one series only"
+
+
+def test_what_is_asked_next_can_be_pasted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number of deployments has words in its name."""
+    for day in range(1, 3):
+        stored(tmp_path, day, [1000_000])
+    found = replace(only(tmp_path), name="ndr over draws")
+    _print_overview(console(), [found, found])
+    assert "--metric 'ndr over draws'" in capsys.readouterr().out
 
 
 def test_of_a_single_run_it_says_so_and_what_to_do(

@@ -393,13 +393,13 @@ def findings_of(
     What the machine did beside `noise` that was asked for is part of the question.
     """
     for goal in result.goals:
-        yield from _of_goal(goal.goal, goal, noise)
+        yield from finding_of(goal.goal, goal, noise=noise)
     for goal in result.goals:
         for one in goal.regimes:
-            yield from _of_goal(in_regime(goal.goal, one.regime), one, noise)
+            yield from finding_of(in_regime(goal.goal, one.regime), one, noise=noise)
     if (regime := alone_in(result, boundary)) is not None:
         for goal in result.goals:
-            yield from _of_goal(in_regime(goal.goal, regime), cleanest(goal), noise)
+            yield from finding_of(in_regime(goal.goal, regime), cleanest(goal), noise=noise)
     for goal in result.goals:
         yield from _of_draws(goal)
     for measured in _measured(result, noise=noise, curve=curve):
@@ -469,7 +469,10 @@ def of_all_trials(name: str) -> str:
     return text if regime is None else text.removesuffix(f" {regime}")
 
 
-def _of_goal(name: str, found: GoalResult | PartialResult, noise: bool) -> Iterator[Finding]:
+def finding_of(
+    name: str, found: GoalResult | PartialResult, *, noise: bool = False
+) -> Iterator[Finding]:
+    """Yield the answer to a goal by a name; nothing where there is none to be believed."""
     if Flag.LEFT_TO_REGIMES in found.flags:
         return  # a single trial may have passed there; what regimes came to follows
     if found.lower_fps is not None and worst(found.flags) is not Severity.INVALID:

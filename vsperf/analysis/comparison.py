@@ -23,6 +23,7 @@ from vsperf.analysis.answers import (
     regime_in,
     spans_in,
     spans_of,
+    undrawn,
 )
 from vsperf.analysis.difference import (
     DOUBLE,
@@ -56,7 +57,7 @@ from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.regime import Boundary, Regime
+from vsperf.records.regime import Boundary, Regime, boundary_among
 from vsperf.records.turns import is_own_name, of_turns
 
 SHOWN = 5
@@ -260,18 +261,22 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
             why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
             fix="compare runs of the same frames and topologies on one host, or add --anyway",
         )
-    asked = {label: _asked([group[label] for group in groups]) for label in labels}
+    asked = {label: _asked([group.get(label, []) for group in groups]) for label in labels}
     named = asked if by == GENERATOR else {}
     every = [case.result for group in groups for cases in group.values() for case in cases]
     boundary = parted(one for one in every if one is not None)
     found = [
-        {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
+        {
+            label: _samples(group.get(label, []), latency, named.get(label, {}), boundary)
+            for label in labels
+        }
         for group in groups
     ]
     found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
     rounds = {
-        label: any(case.rounds for group in groups for case in group[label]) for label in labels
+        label: any(case.rounds for group in groups for case in group.get(label, []))
+        for label in labels
     }
     rows = [
         replace(row, simulated=simulated, over_rounds=rounds[label])
@@ -279,7 +284,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         for row in _rows(
             label,
             [one[label] for one in found],
-            [_Met(group[label]) for group in groups],
+            [_Met(group.get(label, [])) for group in groups],
             scatters,
         )
     ]
@@ -324,8 +329,8 @@ def _refuse_mixed(
 
 
 def _shared(sides: Sequence[Side], groups: Sequence[dict[str, list[CaseView]]]) -> list[str]:
-    """Return the labels that all sides have, in the order of the base."""
-    common = [label for label in groups[0] if all(label in other for other in groups[1:])]
+    """Return the labels that the base has and any other side, in the order of the base."""
+    common = [label for label in groups[0] if any(label in other for other in groups[1:])]
     if not common:
         shown = [", ".join(list(labels)[:3]) or "no case" for labels in groups]
         raise UsageError(
@@ -356,7 +361,8 @@ def _around_cases(
     difference between them; what two of one kind differ in is.
     """
     for label in labels:
-        members = [group[label] for group in groups]
+        # Of a side that has not measured it nothing differs.
+        members = [group.get(label, groups[0][label]) for group in groups]
         every = [case for cases in members for case in cases]
         kinds = [_kinds(cases, by) for cases in members]
         own = (by, *OWN_FACTS.get(by, ())) if len({*itertools.chain(*kinds)}) > 1 else ()
@@ -479,6 +485,11 @@ class _Met:
         return bool(results) and all(ALONE in spans_of([one]) for one in results)
 
     @cached_property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """The shortest and the longest round trip of each that their answers tell of."""
+        return spans_of(case.result for case in self._cases if case.result is not None)
+
+    @cached_property
     def both(self) -> bool:
         """Whether all trials of one are of neither. Methods without goals have them read."""
         return any(len(spans_in(case)) > 1 for case in self._cases)
@@ -501,14 +512,14 @@ def _rows(
         )
         differences = tuple(
             None
-            if base is None or other is None or elsewhere or _told_closer(key, sides[0], side)
+            if base is None or other is None or elsewhere or told_closer(key, sides[0], side)
             else difference_of(base, other, scatters.get(key[0]))
             for side, other, elsewhere in zip(sides[1:], samples[1:], apart, strict=True)
         )
         yield Row(label, *key, samples, differences, apart=apart)
 
 
-def _told_closer(key: Key, base: dict[Key, Sample], other: dict[Key, Sample]) -> bool:
+def told_closer(key: Key, base: Mapping[Key, Sample], other: Mapping[Key, Sample]) -> bool:
     """Whether two sides have the same number in the same regime, or over deployments.
 
     Then that is what is held against each other: how much of the time each was near decides what
@@ -524,10 +535,15 @@ def _in_another(
 ) -> bool:
     """Whether one side was near, and the other one far; so were all deployments of it then.
 
+    Or whether what is near, or far, of one is another distance than of the other.
+
     One that met both has in its other numbers what it was near in and what it was far in.
     """
     name, unit = key
     goal = of_all_trials(name)
+    if (regime := regime_in((name, *undrawn(name))[-1])) is not None:
+        spans = [met.spans[regime] for _, met in (base, other) if regime in met.spans]
+        return boundary_among(spans) is not None
     (first, first_met), (second, second_met) = (
         ({one for one in Regime if (in_regime(goal, one), unit) in side}, met)
         for side, met in (base, other)
@@ -558,11 +574,12 @@ def _unanswered(
     """Yield what the base has a number for and these cases were asked, too, and why they lack it.
 
     Nothing that comes by chance is missed, such as a regime or the load of a trial. A load that was
-    given does not.
+    given does not. Nor is what both have closer, by regime or over deployments.
     """
     given = any(case.asked.loads for case in cases)
     told = {name for name, _ in other}
-    for name in dict.fromkeys(name for name, _ in base if name not in told):
+    missing = (key for key in base if key[0] not in told and not told_closer(key, base, other))
+    for name in dict.fromkeys(name for name, _ in missing):
         results = [case.result for case in cases if case.result is not None]
         goals = [goal.reason for one in results for goal in one.goals if goal.goal == name]
         figures = [one.reason for each in results for one in each.figures if one.name == name]

@@ -7,6 +7,7 @@ its share of a rate much the same for all sizes of frames.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,8 +58,8 @@ class Apart:
         """
         if self.scatter is None or not ends:
             return None
-        lower, upper = map(_mean, zip(*ends, strict=True))
-        middle = _mean(_middles(ends))
+        lower, upper = map(statistics.geometric_mean, zip(*ends, strict=True))
+        middle = statistics.geometric_mean(_middles(ends))
         factor = math.exp(self.scatter.margin(len(ends), 1))
         return min(lower, middle / factor), max(upper, middle * factor)
 
@@ -89,10 +90,11 @@ def deployed_anew(rows: Sequence[CaseRow]) -> list[str]:
     if apart is None or apart.cases == 1:
         return []
     least = f"{rounded_share(apart.least, 1, End.LOWER)} at least and " if apart.least else ""
+    by_vnf = any(row.goals and row.goals[0].limit is Limit.VNF for row in rows)
     said = (
         f"deployed anew, a switch was another one by {least}"
         f"{rounded_share(apart.most, 1, End.UPPER)} at most, by {counted(apart.cases, 'case')} of "
-        f"{len(cases)} whose limit is the switch"
+        f"{len(cases)} whose limit is the switch{' or a VNF' if by_vnf else ''}"
     )
     told: dict[str, list[str]] = {}
     several = len({row.view.run for row in rows}) > 1
@@ -159,11 +161,6 @@ def _apart(ends: Ends) -> tuple[Fraction, Fraction]:
     lowers, uppers = zip(*ends, strict=True)
     least = Fraction(max(lowers), min(uppers)) - 1
     return max(Fraction(0), least), Fraction(max(uppers), min(lowers)) - 1
-
-
-def _mean(values: Sequence[float]) -> float:
-    """Return their mean as shares of a rate have it."""
-    return math.prod(values) ** (1 / len(values))
 
 
 def _middles(ends: Ends) -> list[float]:

@@ -17,6 +17,7 @@ from vsperf.analysis.answers import (
     Finding,
     alone,
     cleanest,
+    finding_of,
     findings_of,
     in_regime,
     names_of_draws,
@@ -25,9 +26,10 @@ from vsperf.analysis.answers import (
     spans_of,
     undrawn,
 )
-from vsperf.analysis.difference import Sample, samples_of, scatter_of, scatters_of
+from vsperf.analysis.difference import Sample, answers_in, samples_of, scatter_of, scatters_of
 from vsperf.analysis.environment import PROSE, contrasts, flat, obstacle, settings
 from vsperf.analysis.sides import Side, baseline_side
+from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.config.case import Case
 from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.criteria import latencies_ns
@@ -150,14 +152,18 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
     Of a goal that was answered on several deployments less is asked, by as much as as many of them
     lie apart by chance. Where it was answered by regime, a regime is held against the same.
     """
-    numbers = _numbers(one, views)
+    views = [view for view in views if not too_busy_to_tell(view.record)] or views
+    answers = _answers(views)
+    numbers = _numbers(one, views, answers)
     if not numbers:
         reasons = [view.record.reason for view in views if view.record and view.record.reason]
         why = "; ".join(dict.fromkeys(reasons)) or "it came to no result, or to none to be believed"
         raise _unfit(side, f"has no {one.metric} of {case.label}", why)
     metrics = case.spec.search.metrics()
     unit = Unit.NANOSECONDS if one.percentile is not None else metrics[one.metric]
-    value = statistics.median(value for value, _ in numbers)
+    of_known = any(is_bound for _, is_bound in numbers)
+    middle = statistics.median_low if of_known else statistics.median
+    value = middle([value for value, _ in numbers])
     if one.at_most and any(is_bound for _, is_bound in numbers):
         why = f"it is only known to be {amount(value, unit, End.LOWER)} or more"
         raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
@@ -184,7 +190,7 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         except UnitError as error:
             what = f"says nothing that {one.metric} of {case.label} could be held to"
             raise _unfit(side, what, f"{amount(value, unit)} {one.change}: {error}") from error
-    samples = _samples(one.metric, views)
+    samples = _of_goal(one.metric, answers)
     by_chance = _by_chance(samples, method_of(case.spec).deployments, abs(float(change)))
     all_time = by_chance.get(one.metric)
     apart = None if all_time is None else _share(1 - all_time)
@@ -213,21 +219,29 @@ def _share(value: float) -> Ratio:
     return Ratio.parse(f"{100 * value:.2g}%")
 
 
-def _cleanest(goal: str, views: Sequence[CaseView]) -> list[int]:
+def _cleanest(goal: str, views: Sequence[CaseView]) -> tuple[float, ...]:
     """Return what repeats found of a goal, as answers by regime are found."""
     results = [view.result for view in views if view.result is not None]
-    found = [cleanest(one).lower_fps for each in results for one in each.goals if one.goal == goal]
-    return [fps for fps in found if fps is not None]
+    goals = [cleanest(one) for each in results for one in each.goals if one.goal == goal]
+    found = tuple(each for one in goals for each in finding_of(goal, one))
+    return answers_in(Sample(found)).values if found else ()
 
 
-def _samples(goal: str, views: Sequence[CaseView]) -> dict[str, Sample]:
-    """Return what repeats and deployments found of a goal, of all trials and by regime."""
-    wanted = {goal, *names_of_draws(goal).values(), *(in_regime(goal, one) for one in Regime)}
-    results = [view.result for view in views if view.result is not None]
-    boundary = parted(results)
-    every = (one for result in results for one in findings_of(result, boundary=boundary))
-    found = samples_of(one for one in every if one.name in wanted)
-    return {name: sample for (name, _), sample in found.items()}
+def _answers(views: Sequence[CaseView]) -> dict[str, Sample]:
+    """Return what repeats and deployments found, by name, without what is no repeat of it."""
+    told = [(view.result, beside_noise(view.record)) for view in views if view.result is not None]
+    boundary = parted(result for result, _ in told)
+    every = (
+        one for result, noise in told for one in findings_of(result, boundary=boundary, noise=noise)
+    )
+    return {name: answers_in(sample) for (name, _), sample in samples_of(every).items()}
+
+
+def _of_goal(goal: str, answers: Mapping[str, Sample]) -> dict[str, Sample]:
+    """Return what was found of a goal, of all trials, by regime and over deployments."""
+    regimes = (in_regime(goal, one) for one in Regime)
+    wanted = (goal, *names_of_draws(goal).values(), *regimes)
+    return {name: answers[name] for name in wanted if name in answers}
 
 
 def _by_chance(samples: Mapping[str, Sample], deployments: int, allowed: float) -> dict[str, float]:
@@ -249,19 +263,23 @@ def _by_chance(samples: Mapping[str, Sample], deployments: int, allowed: float) 
     }
 
 
-def _numbers(one: Expectation, views: Sequence[CaseView]) -> list[tuple[float, bool]]:
-    """Return what each repeat found, and whether that is only a lower bound."""
+def _numbers(
+    one: Expectation, views: Sequence[CaseView], answers: Mapping[str, Sample]
+) -> list[tuple[float, bool]]:
+    """Return what each repeat found, and whether that is only a lower bound.
+
+    Where regimes were asked and not all trials together, it is what is found in the slowest one.
+    """
     if one.percentile is not None:
         latency = (latency_trials(view.standing_trials, view.result) for view in views)
         found = (latencies_ns(one, trials) for trials in latency)
         return [(max(value for value, _ in repeat), False) for repeat in found if repeat]
-    results = [view.result for view in views if view.result is not None]
-    return [
-        (_end(finding, one), finding.open_ended)
-        for result in results
-        for finding in findings_of(result)
-        if finding.name == one.metric
-    ]
+    regimes = [in_regime(one.metric, regime) for regime in Regime]
+    met = [answers[name] for name in regimes if name in answers]
+    slowest = min(met, key=lambda sample: sample.median, default=None)
+    sample = answers.get(one.metric, slowest)
+    findings = () if sample is None else sample.findings
+    return [(_end(finding, one), finding.open_ended) for finding in findings]
 
 
 def _end(finding: Finding, one: Expectation) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from vsperf.analysis.answers import (
     ALONE,
@@ -14,7 +13,7 @@ from vsperf.analysis.answers import (
     may_be_negative,
     names_of_draws,
     spans_met,
-    spans_of,
+    undrawn,
 )
 from vsperf.analysis.difference import Sample, Scatter, beyond_draws, samples_of, scatter_of
 from vsperf.config.case import CaseSpec
@@ -26,6 +25,10 @@ from vsperf.records.result import GoalResult, Limit, SearchResult
 from vsperf.records.run import Check
 from vsperf.records.trial import Trial
 
+Spans = Mapping[str, tuple[int, int]]
+"""The shortest and the longest round trip by regime, or of the only one."""
+Like = tuple[str, Sample, Bound]
+"""A number by its name, and what a baseline asks for of it."""
 ONE_DRAW = (
     "the baseline and this case are of one deployment each, one draw, and may differ by no more "
     "than these drew; `--repeat` of the baseline's run, or `search.draws` of a throughput, tells"
@@ -42,6 +45,20 @@ def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> 
     drawn = goal is not None and scatter_of_draws(goal) is not None
     known = expected.apart is not None or drawn or bool(spec.sides)
     return expected.baseline is not None and not known and not spec.testbed.simulated
+
+
+def fewer_draws(expected: Expectation, result: SearchResult) -> str | None:
+    """Say so where fewer deployments have an answer than what is asked allows for."""
+    goal = next((one for one in result.goals if one.goal == expected.metric), None)
+    draws = None if goal is None else goal.believed_draws
+    if goal is None or draws is None or len(draws.told) == draws.asked:
+        return None
+    if names_of_draws(goal.goal)[draws.view] not in expected.held_by:
+        return None
+    return (
+        f"{len(draws.told)} of {draws.asked} deployments have an answer, and as few may come to "
+        "this by chance"
+    )
 
 
 def drawn_by_less(expected: Expectation, unit: Unit, bound: float) -> float | None:
@@ -81,34 +98,43 @@ def in_another_regime(
 
 
 def like_it(
-    expected: Expectation, goal: GoalResult, met: SearchResult
-) -> tuple[str, Sample, Bound] | str | None:
-    """Return the number that the baseline has, too, and what it asks for; None if all trials tell.
+    expected: Expectation, goal: GoalResult, result: SearchResult, trials: Sequence[Trial]
+) -> list[Like] | str:
+    """Return the numbers that the baseline has, too, and what it asks for; none if all trials tell.
 
-    It is one over deployments, or else in a regime: of several that in which the machine was for
-    longest. Where both met one alone, and not the same, it is said so.
+    They are those of each regime that both were in, over deployments where both have that. Where
+    they were in none that is the same, it is said so.
     """
     held, spans = dict(expected.held_by), expected.spans_ns
-    own = spans_of([met])
+    met = SearchResult(goals=(goal,), round_trips_ns=result.round_trips_ns)
+    own = spans_met(met, lambda: trials)
     boundary = _boundary(spans, own)
     if boundary is not None and ALONE in spans and alone(goal.goal) in held:
         regime = boundary.holding(*spans[ALONE])
         held |= {} if regime is None else {in_regime(goal.goal, regime): held[alone(goal.goal)]}
     found = samples_of(findings_of(met, boundary=boundary))
     samples = {name: sample for (name, _), sample in found.items()}
-    by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
-    regimes = [in_regime(goal.goal, one) for one in (*(one.regime for one in by_share), *Regime)]
-    if ALONE in spans and ALONE in own and boundary is not None:
+    alone_in_both = ALONE in spans and ALONE in own
+    if _elsewhere(spans, own) or (alone_in_both and boundary is not None):
         return _moved(spans, own)  # and no deployment of one of them says anything of the other
-    for name in (*names_of_draws(goal.goal).values(), *regimes):
-        if name in held and name in samples:
-            return name, samples[name], held[name]
-    if any(name in held for name in regimes) and any(name in samples for name in regimes):
+    both = [name for name in held if name in samples]
+    drawn = [name for name in names_of_draws(goal.goal).values() if name in both]
+    closer = {told for name in drawn for told in undrawn(name)}
+    regimes = [in_regime(goal.goal, one) for one in Regime]
+    names = [*drawn, *(name for name in regimes if name in both and name not in closer)]
+    if not names and own and spans and not alone_in_both:
         return _moved(spans, own)
-    return None
+    return [(name, samples[name], held[name]) for name in names]
 
 
-def _moved(spans: Mapping[str, tuple[int, int]], own: Mapping[str, tuple[int, int]]) -> str:
+def _elsewhere(spans: Spans, own: Spans) -> bool:
+    """Whether what is near, or far, of one of them is another distance than of the other."""
+    return any(
+        boundary_among([spans[one], own[one]]) for one in Regime if one in spans and one in own
+    )
+
+
+def _moved(spans: Spans, own: Spans) -> str:
     there = " and ".join(f"{least} to {most} ns" for least, most in spans.values())
     here = " and ".join(f"{least} to {most} ns" for least, most in own.values())
     return (
@@ -117,9 +143,7 @@ def _moved(spans: Mapping[str, tuple[int, int]], own: Mapping[str, tuple[int, in
     )
 
 
-def _boundary(
-    spans: Mapping[str, tuple[int, int]], own: Mapping[str, tuple[int, int]]
-) -> Boundary | None:
+def _boundary(spans: Spans, own: Spans) -> Boundary | None:
     """Return what is near and far by whoever met both, or by what each met alone."""
     for one in (own, spans):
         if Regime.NEAR in one and Regime.FAR in one and one[Regime.NEAR][1] < one[Regime.FAR][0]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.checks import check_path
-from vsperf.engine.closing import close_case, close_failed, close_interrupted, told_of
+from vsperf.engine.closing import close_case, close_failed, close_interrupted, refused, told_of
 from vsperf.engine.conditions import clipped, outdated, uneven
 from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
@@ -22,7 +22,7 @@ from vsperf.engine.exchanges import measure_exchanges
 from vsperf.engine.instruments import disturbed, instruments, looked_back
 from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.engine.paired import measure_together
-from vsperf.errors import ComponentError, DiedError, RecordingError, VsperfError
+from vsperf.errors import DiedError, RecordingError, VsperfError
 from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.base import loads_of, method_of
 from vsperf.methods.follow import Follower, followers, time_ns
@@ -60,8 +60,8 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
     except VsperfError as error:
         return close_failed(run.case, error, run.made, again), error
     except OSError as error:
-        refused = _refused(error)
-        return close_failed(run.case, refused, run.made, again), refused
+        failure = refused(error)
+        return close_failed(run.case, failure, run.made, again), failure
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
             run.writer.append(close_interrupted(run.case, run.made))
@@ -73,14 +73,9 @@ def _taken_down(run: CaseRun, record: CaseRecord) -> tuple[CaseRecord, VsperfErr
     if not run.undone:
         return record, None
     failure = run.undone[0]
-    error = failure if isinstance(failure, VsperfError) else _refused(failure)
+    error = failure if isinstance(failure, VsperfError) else refused(failure)
     warned = (*record.warnings, f"after all was measured: {told_of(error)}")
     return record.model_copy(update={"warnings": warned}), error
-
-
-def _refused(error: OSError) -> ComponentError:
-    name = f" {error.filename}" if error.filename else ""
-    return ComponentError(f"the system refused{name}: {error.strerror or error}")
 
 
 def _way_of(run: CaseRun) -> Callable[[CaseRun, tuple[str, ...]], CaseRecord]:

@@ -11,9 +11,10 @@ from vsperf.engine.assignment import Made
 from vsperf.engine.conditions import clean_of, distances, flags_around, sorted_flags
 from vsperf.engine.criteria import check_all, flags_of, outcome_of
 from vsperf.engine.doubts import believed, believed_draws, contradicted
-from vsperf.errors import ExitCode, VsperfError
+from vsperf.errors import ComponentError, ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
+from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.records.host import Conditions
 from vsperf.records.regime import boundary_of, span_of
 from vsperf.records.result import COUNTED, SearchResult
@@ -38,7 +39,8 @@ def close_case(
     result = believed_draws(result, trials)
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
-    if result.goals or not case.spec.has_connections:  # such as are held, and have no regime
+    method = method_of(case.spec)
+    if not isinstance(method, ConnectionSearch) or method.of_time:  # what is held has no regime
         result = result.model_copy(update={"round_trips_ns": _round_trips(trials)})
     calibrated = conditions.calibration
     cap_fps = None if calibrated is None else calibrated.cap_fps
@@ -50,7 +52,7 @@ def close_case(
             *flags_around(trials, conditions, shared_cpu=plan.shared_cpu),
         }
     )
-    stands = method_of(case.spec).compliance(case.spec, case.sister_sizes, result)
+    stands = method.compliance(case.spec, case.sister_sizes, result)
     clean = clean_of(trials)
     return CaseRecord(
         case=case.key,
@@ -109,6 +111,12 @@ def told_of(error: VsperfError, reason: str | None = None) -> str:
     """Return what went wrong and how it is mended, in a line; in other words where some fit."""
     said, fix = reason or error.with_why, error.problems[0].fix
     return said if fix is None else f"{said}; to mend it: {fix}"
+
+
+def refused(error: OSError) -> ComponentError:
+    """Return what the system refused as an error of its own."""
+    name = f" {error.filename}" if error.filename else ""
+    return ComponentError(f"the system refused{name}: {error.strerror or error}")
 
 
 def _looked_after(one: Made) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from vsperf.quantities.human import counted, human_fps, human_ns
 from vsperf.records.clean import LEAST, clean_share
 from vsperf.records.flags import Flag
 from vsperf.records.host import Calibration, Conditions
-from vsperf.records.regime import boundary_of
+from vsperf.records.regime import Regime, boundary_of, regime_of
 from vsperf.records.result import COUNTED, Limit, SearchResult
 from vsperf.records.trial import Purpose, Trial
 from vsperf.search.base import Loads
@@ -105,8 +106,12 @@ def distances(trials: Sequence[Trial], result: SearchResult) -> tuple[str, ...]:
     regimes = [one for goal in result.goals for one in goal.regimes]
     if result.round_trips_ns is not None:
         where = f"nearer to each other {few} than in {len(far)}"
-    elif any(one.limit is not None for one in regimes):
-        where = f"near each other {few} and far from each other in {len(far)}"
+    elif boundary is not None and any(one.limit is not None for one in regimes):
+        met = Counter(regime_of(one, boundary) for one in trials if one.round_trips_ns)
+        where = (
+            f"near each other in {counted(met[Regime.NEAR], 'trial')}, far from each other in "
+            f"{met[Regime.FAR]}" + (f", and moved in {met[None]}" if met[None] else "")
+        )
     else:
         where = f"{_span(near)} apart (there and back) {few} and {_span(far)} in {len(far)}"
     return (f"the CPUs of generator and switch were {where}, and rates follow that",)

@@ -153,7 +153,7 @@ class MeasuredConnections:
 
     def round_trip_ns(self) -> int | None:
         """Return how far the CPUs of generator and switch were from each other at the last look."""
-        return self.around.measurer.watch.last_round_trip_ns
+        return self.around.measurer.watch.known_round_trip_ns()
 
     def hold(self, ns: int) -> None:
         """Hold the next trial back for so long, and look again."""
@@ -260,7 +260,6 @@ class MeasuredConnections:
         seen: Seen,
     ) -> ConnectionTrial:
         measurer = self.around.measurer
-        held, measurer.held = measurer.held, None
         one = ConnectionTrial(
             index=len(self.run.connections) + 1,
             retry_of=retry_of,
@@ -285,8 +284,11 @@ class MeasuredConnections:
             flags=(),
             error=error or seen.failure,
             round_trips_ns=seen.round_trips_ns,
-            held=held,
+            held=measurer.held,
         )
         flag = seen.flag if seen.failure is not None else None
         policy = self.run.case.seeded_spec.trial
-        return judged(one, policy, flag, noise_slackened=seen.noise_slackened)
+        found = judged(one, policy, flag, noise_slackened=seen.noise_slackened)
+        if found.valid:
+            measurer.held = None
+        return found

@@ -16,8 +16,10 @@ from vsperf.config.expect import Bound, Expectation
 from vsperf.engine.beside_baseline import (
     OF_ITS_MOMENT,
     ONE_DRAW,
+    Like,
     check_like,
     drawn_by_less,
+    fewer_draws,
     in_another_regime,
     like_it,
     of_one_draw,
@@ -71,14 +73,15 @@ def _check(
         return check.model_copy(update={"met": None, "found": f"{check.found}: {OF_ITS_MOMENT}"})
     if (elsewhere := in_another_regime(expected, spec, result, trials)) is not None:
         return check.model_copy(update={"met": None, "found": f"{check.found}: {elsewhere}"})
-    if check.met is False and of_one_draw(expected, spec, result):
+    why = ONE_DRAW if of_one_draw(expected, spec, result) else fewer_draws(expected, result)
+    if check.met is False and why is not None:
         unit = _unit_of(expected, spec)
         factor = drawn_by_less(expected, unit, _number(expected.bound, unit, spec))
         if (
             factor is None
             or _check_alone(expected, spec, result, trials, cap_fps, factor).met is not False
         ):
-            return check.model_copy(update={"met": None, "found": f"{check.found}: {ONE_DRAW}"})
+            return check.model_copy(update={"met": None, "found": f"{check.found}: {why}"})
     return check
 
 
@@ -105,7 +108,7 @@ def _check_alone(
         figure = next((one for one in result.figures if one.name == expected.metric), None)
         return _check_figure(expected, spec, figure, factor)
     goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
-    check = _check_goal(expected, spec, goal, result.round_trips_ns, factor)
+    check = _check_goal(expected, spec, goal, result, trials, factor)
     if goal is None or check.met is not False or not goal.cut_short:
         return check
     # Had there been more time, the search itself would have said whose loss it was.
@@ -239,39 +242,52 @@ def _check_goal(
     expected: Expectation,
     spec: CaseSpec,
     goal: GoalResult | None,
-    round_trips_ns: tuple[int, int] | None,
+    result: SearchResult,
+    trials: Sequence[Trial],
     factor: float,
 ) -> Check:
-    """Judge a goal; several deployments by all of them, or against a baseline by their middle.
-
-    `round_trips_ns` are those of a case that met one regime.
-    """
+    """Judge a goal; several deployments by all of them, or against a baseline by their middle."""
     least = _number(expected.bound, Unit.FPS, spec)
     criterion = f"{expected.metric} ≥ {expected.asked} ({human_fps(least, End.LOWER)})"
     least *= factor
     if goal is None or worst(goal.flags) is Severity.INVALID:
         return Check(criterion=criterion, met=None, found="not measured")
     if expected.baseline is not None:
-        met = SearchResult(goals=(goal,), round_trips_ns=round_trips_ns)
-        like = like_it(expected, goal, met)
+        like = like_it(expected, goal, result, trials)
         if isinstance(like, str):
             return Check(criterion=criterion, met=None, found=like)
-        if like is not None:
-            name, sample, bound = like
-            least = _number(bound, Unit.FPS, spec)
-            asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
-            if sample.count == 1:
-                least, asked = _less_by_chance(least, asked, expected, goal)
-            check = check_like(asked, sample, least * factor)
-            whole = goal.regimes or name in names_of_draws(goal.goal).values()
-            if check.met and goal.cut_short and not whole:
-                early = f"{check.found}: the time ended too early to tell"
-                return check.model_copy(update={"met": None, "found": early})
-            return check
+        if like:
+            return _agreed([_check_like(one, expected, spec, goal, factor) for one in like])
     if expected.baseline is None and goal.draws is not None and goal.draws.lower_fps is not None:
         return _check_draws(criterion, goal, goal.draws, least)
     least, criterion = _less_by_chance(least, criterion, expected, goal)
     return _check_bounds(criterion, goal, least)
+
+
+def _check_like(
+    like: Like, expected: Expectation, spec: CaseSpec, goal: GoalResult, factor: float
+) -> Check:
+    name, sample, bound = like
+    least = _number(bound, Unit.FPS, spec)
+    asked = f"{name} ≥ {human_fps(least, End.LOWER)}, {expected.baseline}"
+    if sample.count == 1:
+        least, asked = _less_by_chance(least, asked, expected, goal)
+    check = check_like(asked, sample, least * factor)
+    whole = goal.regimes or name in names_of_draws(goal.goal).values()
+    if check.met and goal.cut_short and not whole:
+        early = f"{check.found}: the time ended too early to tell"
+        return check.model_copy(update={"met": None, "found": early})
+    return check
+
+
+def _agreed(checks: Sequence[Check]) -> Check:
+    """Return what regimes say together: met in all of them, missed in all, or open."""
+    met = {check.met for check in checks}
+    return Check(
+        criterion="; ".join(check.criterion for check in checks),
+        met=met.pop() if len(met) == 1 else None,
+        found="; ".join(check.found for check in checks),
+    )
 
 
 def _less_by_chance(

@@ -13,9 +13,10 @@ from vsperf.deploy.deployment import deploy, prepare
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.checks import check_path
+from vsperf.engine.closing import refused
 from vsperf.engine.instruments import disturbed, instruments
 from vsperf.engine.measurer import MeasuredBench, warm_up
-from vsperf.errors import ComponentError, InvalidTrialError
+from vsperf.errors import RecordingError, VsperfError
 from vsperf.host.workspace import LeftBehindError
 from vsperf.methods.base import method_of
 from vsperf.progress import DeploymentKept
@@ -61,22 +62,28 @@ def ask_again(
         )
     for number in range(2, wanted + 1):
         if run.undone:
-            return result, (_ended(number, wanted, BESIDE),)
-        refused = run.budget.refused
+            return result, (_ended(run, number, BESIDE),)
+        before = run.budget.refused
         try:
             result = _on_another(run, result, first, loads, known, number)
-        except (ComponentError, InvalidTrialError, LeftBehindError) as error:
+        except RecordingError:
+            raise
+        except (VsperfError, OSError) as error:
             if isinstance(error, LeftBehindError):
                 run.undone.append(error)
-            return result, (_ended(number, wanted, error.with_why),)
+            failure = error if isinstance(error, VsperfError) else refused(error)
+            return result, (_ended(run, number, failure.with_why),)
         # Of an answer that is in doubt, or of none, its limit does not say that the time ended.
-        if run.budget.refused > refused and number < wanted:
-            return result, (_ended(number + 1, wanted, "the time would not suffice"),)
+        if run.budget.refused > before and number < wanted:
+            return result, (_ended(run, number + 1, "the time would not suffice"),)
     return result, ()
 
 
-def _ended(number: int, wanted: int, why: str) -> str:
-    return f"{number - 1} of {wanted} deployments were asked: {why}"
+def _ended(run: CaseRun, number: int, why: str) -> str:
+    """Say why no further ones were asked; only the last one that is wanted may stay up."""
+    wanted = method_of(run.case.seeded_spec).deployments
+    left = "; none of them stays up" if run.keep() else ""
+    return f"{number - 1} of {wanted} deployments were asked: {why}{left}"
 
 
 def _on_another(

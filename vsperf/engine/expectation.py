@@ -13,6 +13,7 @@ from vsperf.deploy.planner import CasePlan
 from vsperf.engine.checks import DURATION_NS
 from vsperf.host.cpus import CpuTopology
 from vsperf.methods.base import loads_of, method_of
+from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.methods.estimate import (
     RESTLESS,
     STEADY,
@@ -105,7 +106,10 @@ def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presum
 
 def may_hold(spec: CaseSpec, plan: CasePlan) -> bool:
     """Whether trials may be held back, until CPUs that were moved are where they were."""
-    if not isinstance(method_of(spec), Throughput):
+    method = method_of(spec)
+    if not (
+        method.of_time if isinstance(method, ConnectionSearch) else isinstance(method, Throughput)
+    ):
         return False
     if isinstance(spec.generator, GeneratorSettings):
         return spec.generator.host is not None

@@ -133,7 +133,7 @@ class Measurer:
 
     def hold(self, ns: int) -> None:
         """Hold the next trial back for so long, and look again where the CPUs are."""
-        round_trip_ns = self.watch.last_round_trip_ns
+        round_trip_ns = self.watch.known_round_trip_ns()
         assert round_trip_ns is not None  # nobody waits without having looked
         if self.held is None:
             self.holding(round_trip_ns)
@@ -285,7 +285,7 @@ class MeasuredBench:
 
     def round_trip_ns(self) -> int | None:
         """Return how far the CPUs of generator and switch were from each other at the last look."""
-        return self.measurer.watch.last_round_trip_ns
+        return self.measurer.watch.known_round_trip_ns()
 
     def hold(self, ns: int) -> None:
         """Hold the next trial back for so long, and look again."""

@@ -18,17 +18,17 @@ from vsperf.deploy.together import Together, deploy_together, start_sides
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
-from vsperf.engine.closing import close_case
+from vsperf.engine.closing import close_case, refused
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
 from vsperf.errors import (
     ComponentError,
     DiedError,
-    InvalidTrialError,
-    NotReadyError,
     PathError,
     PathLostError,
+    RecordingError,
+    VsperfError,
 )
 from vsperf.host.workspace import LeftBehindError, Workspace, nothing_left_of
 from vsperf.methods.base import loads_of, method_of
@@ -83,15 +83,16 @@ def _played(run: CaseRun, method: Compares, bench: RoundsBench) -> SearchResult:
     """
     try:
         return method.play(bench)
-    except PathLostError:
+    except (PathLostError, RecordingError):
         raise
-    except (ComponentError, NotReadyError, InvalidTrialError, LeftBehindError) as error:
+    except (VsperfError, OSError) as error:
         count = len(answering(bench.made))
         if count < method.least_rounds:
             raise
         if isinstance(error, LeftBehindError):
             run.undone.append(error)
-        why = f"{count} rounds were made, and no more: {error.with_why}"
+        failure = error if isinstance(error, VsperfError) else refused(error)
+        why = f"{count} rounds were made, and no more: {failure.with_why}"
         return method.answered(bench.made, spoiled=why)
 
 

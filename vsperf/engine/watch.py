@@ -128,9 +128,10 @@ class Watch:
             round_trips_ns=tuple(trip for trip in trips if trip is not None),
         )
 
-    @property
-    def last_round_trip_ns(self) -> int | None:
-        """How far the two CPUs were from each other when somebody looked last."""
+    def known_round_trip_ns(self) -> int | None:
+        """Return how far the two CPUs were from each other at the last look that saw them."""
+        if self._round_trip_ns is None:
+            self.look_again()
         return self._round_trip_ns
 
     def look_again(self) -> None:

@@ -245,6 +245,13 @@ class PairedTurns(Method):
         what an overload came to is seen in each turn.
         """
         one_rhythm(case)
+        if case.traffic.reverse_load.value != 1:
+            raise refused(
+                f"the way back has {case.traffic.reverse_load} of the load",
+                "what a switch came to in turns is the mean of its directions, each of which has "
+                "to be offered as much",
+                "leave traffic.reverse_load out",
+            )
         link, size = case.slowest_link, case.traffic.frame_size
         line_rate = math.floor(link.frames_per_second(size))
         fixed: tuple[int, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vsperf.methods.base import spread_of
-from vsperf.quantities.human import End, human_change, human_fps, human_share
+from vsperf.quantities.human import End, human_change, human_fps, human_share, human_span
 from vsperf.quantities.unit import Unit
 from vsperf.records.flags import Flag
 from vsperf.records.result import Figure, Limit
@@ -103,7 +103,7 @@ def _filled(rounds: Sequence[Round], letter: str) -> bool:
 def _offered(rounds: Sequence[Round], terms: Terms, *, filled: bool) -> str:
     if filled:
         return "rings that were full"
-    load = human_fps(rounds[-1].load_fps)
+    load = human_span((one.load_fps for one in rounds), human_fps)
     if terms.derived:
         return f"{load}, {terms.derived}"
     return f"an overload of {load}" if terms.overload else load

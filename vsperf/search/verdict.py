@@ -273,6 +273,10 @@ def not_the_switchs(
     own = [x for x in counted if x.load_fps == upper and failed_in_switch(x, loss_ratio)]
     if upper is None or not own:
         return None
+    for one in goal.regimes:
+        if one.lower_fps is not None and one.lower_fps >= upper:
+            where = f"while the CPUs of generator and switch were {one.regime.words}"
+            return Limit.HOST, f"{where}, {human_fps(one.lower_fps)} passed"
     near = _near_the_generator(upper, cap_fps)
     if (others := _lost_by_others(own, loss_ratio, counted, near)) is not None:
         return others

@@ -263,7 +263,9 @@ def _exit_code(found: Comparison, fail_above: Ratio | None, *, quiet: bool) -> E
         names = ", ".join(dict.fromkeys(f"{row.label} {row.name}" for row in worse))
         say(f"worse by more than {fail_above}: {names}", err=quiet)
         return ExitCode.CRITERION_MISSED
-    gaps = (gap for gap in found.gaps if gap.side > 0)
+    base = found.sides[0]
+    asked = {base.label(case) for case in base.cases}
+    gaps = (gap for gap in found.gaps if gap.side > 0 and gap.label in asked)
     missing = list(dict.fromkeys(f"{gap.label} {gap.name}".rstrip() for gap in gaps))
     if missing:
         say(f"no number to judge: {first_of(missing)}", err=quiet)

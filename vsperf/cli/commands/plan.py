@@ -81,6 +81,9 @@ def print_plans(
         say_json([_as_json(item, one, missing[item.case.key]) for item, one in each])
         return
     out, expected = console(), together(estimates)
+    if not planned:
+        out.print("0 cases left: all are measured")
+        return
     takes = f"about {expected.trials} trials, {_time(expected)}"
     _print_missing(out, dict.fromkeys(one for found in missing.values() for one in found))
     print_label(out, simulated=any(item.case.spec.testbed.simulated for item in planned))

@@ -28,6 +28,7 @@ from vsperf.output.trend_text import (
 from vsperf.quantities.human import counted
 from vsperf.records.files.query import Filter
 from vsperf.records.run import parse_labels
+from vsperf.trust.printable import vsperf_command
 
 LIMIT = 20
 """Runs of a table when nobody asks for more."""
@@ -115,7 +116,8 @@ def _print_overview(out: Console, found: Sequence[Trend]) -> None:
     for line in of_changes(found):
         out.print(f"! {line}")
     first = next((trend for trend in found if trend.steps), found[0])
-    out.print(f"run by run: vsperf trend {first.label} --metric {first.name}", style="dim")
+    again = vsperf_command("trend", first.label, "--metric", first.name)
+    out.print(f"run by run: {again}", style="dim")
 
 
 def _print_runs(out: Console, trend: Trend, limit: int) -> None:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vsperf.analysis.answers import CONTROLS, Finding, findings_of, in_regime, parted
-from vsperf.analysis.difference import Sample, answers_in, difference_of, samples_of, scatter_of
+from vsperf.analysis.answers import (
+    CONTROLS,
+    Finding,
+    findings_of,
+    in_regime,
+    names_of_draws,
+    of_all_trials,
+    parted,
+)
+from vsperf.analysis.difference import (
+    Sample,
+    Scatter,
+    answers_in,
+    difference_of,
+    samples_of,
+    scatters_of,
+)
 from vsperf.analysis.environment import ground_of_case
 from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.output.figures.drawing import (
@@ -134,7 +149,8 @@ def _drawn(
     shared = [
         key
         for key in places
-        if sum(key in side for side in sides.values()) > 1 and not _told_by_regime(key, sides)
+        if sum(key in side for side in sides.values()) > 1
+        and not (_told_closer(key, sides) or _elsewhere(key, sides))
     ]
     shown = shared[:MOST]
     layers = list(_layers(sides, shown, simulated=any(one.simulated for one in comparable)))
@@ -171,10 +187,11 @@ def _layers(
     sides: dict[str, dict[Place, Sample]], shown: Sequence[Place], *, simulated: bool
 ) -> Iterator[Points]:
     """Yield the ratios of each side to the first that has the number."""
+    scatters = _scatters(sides)
     bases = {key: next(name for name in sides if key in sides[name]) for key in shown}
     for color, (name, side) in enumerate(sides.items()):
         ratios = (
-            _ratio(place, sides[bases[key]][key], side[key], sides)
+            _ratio(place, sides[bases[key]][key], side[key], scatters)
             for place, key in enumerate(shown)
             if key in side and bases[key] != name
         )
@@ -202,12 +219,29 @@ def _comparable(cases: Sequence[CaseNumbers]) -> list[CaseNumbers]:
     return [one for one in cases if grounds.setdefault(one.label, one.ground) == one.ground]
 
 
-def _told_by_regime(key: Place, sides: dict[str, dict[Place, Sample]]) -> bool:
-    """Whether each side has this number of a regime: then how long it was near decides it."""
+def _told_closer(key: Place, sides: dict[str, dict[Place, Sample]]) -> bool:
+    """Whether each side has this number of a regime, or over deployments.
+
+    Then how long it was near decides all trials, and what a deployment is like a single one.
+    """
     label, name, unit = key
     regimes = [(label, in_regime(name, one), unit) for one in Regime]
-    having = (side for side in sides.values() if key in side)
-    return all(any(one in side for one in regimes) for side in having)
+    drawn = [(label, one, unit) for one in names_of_draws(name).values()]
+    having = [side for side in sides.values() if key in side]
+    by_regime = all(any(one in side for one in regimes) for side in having)
+    return by_regime or any(all(one in side for side in having) for one in drawn)
+
+
+def _elsewhere(key: Place, sides: dict[str, dict[Place, Sample]]) -> bool:
+    """Whether each side was in a regime, and not all in the same one; so were its deployments."""
+    label, name, unit = key
+    goal = of_all_trials(name)
+    met = [
+        {one for one in Regime if (label, in_regime(goal, one), unit) in side}
+        for side in sides.values()
+        if key in side
+    ]
+    return all(met) and not set.intersection(*met)
 
 
 def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
@@ -228,17 +262,20 @@ def _sides(cases: Sequence[CaseNumbers]) -> dict[str, dict[Place, Sample]]:
     }
 
 
+def _scatters(sides: dict[str, dict[Place, Sample]]) -> dict[str, Scatter]:
+    """Return how far repeats and deployments lie apart, for each number over all cases."""
+    cases: dict[tuple[str, str], dict[tuple[str, Unit], Sample]] = {}
+    for side, samples in sides.items():
+        for (label, name, unit), sample in samples.items():
+            cases.setdefault((side, label), {})[name, unit] = sample
+    return scatters_of(cases.values())
+
+
 def _ratio(
-    place: int, base: Sample, other: Sample, sides: dict[str, dict[Place, Sample]]
+    place: int, base: Sample, other: Sample, scatters: Mapping[str, Scatter]
 ) -> Point | None:
     """Return a ratio with its ends; None where it is no number."""
-    groups = [
-        () if sample.busy else sample.ended
-        for side in sides.values()
-        for key, sample in side.items()
-        if key[1] == base.name
-    ]
-    found = difference_of(base, other, scatter_of(groups))
+    found = difference_of(base, other, scatters.get(base.name))
     if found.share is None:
         return None
     low, high = (None if end is None else 1 + end for end in (found.least, found.most))
@@ -257,8 +294,8 @@ PLOT = Plot(
     title="what changed from the first run to others, with confidence intervals",
     needs="two runs of one case, or one run of several switches, with an answer on each side: "
     "`vsperf plot ratios RUN RUN`. A lower bound (≥) has no ratio, nor has a number of a machine "
-    "that was too busy to tell, or one that is told by regime; `vsperf compare RUN RUN` has them "
-    "side by side",
+    "that was too busy to tell, or one that is told by regime or over deployments; `vsperf compare "
+    "RUN RUN` has them side by side",
     gather=gather,
     draw=draw,
     missing=missing,

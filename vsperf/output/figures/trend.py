@@ -15,8 +15,10 @@ from vsperf.analysis.answers import (
     findings_of,
     in_regime,
     more_is_better,
+    names_of_draws,
     parted,
     regime_in,
+    undrawn,
 )
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
@@ -80,11 +82,14 @@ class Series:
     samples: tuple[Sample, ...]
     found: tuple[CaseNumbers, ...]
     """Every repeat of every run."""
+    drawn: bool
+    """Whether each run has the same over deployments, of which this is one."""
 
     @property
     def moved(self) -> bool:
         """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
-        if regime_in(self.found[0].finding.name) is not None:
+        name = self.found[0].finding.name
+        if regime_in((name, *undrawn(name))[-1]) is not None:
             return False
         by_ground: dict[str, list[SearchResult]] = {}
         for one in self.found:
@@ -114,7 +119,8 @@ def gather(view: CaseView) -> tuple[CaseNumbers, ...]:
     if result is None or (first := next(findings_of(result), None)) is None:
         return ()
     ground = ground_of(view.header.environment, simulated=view.simulated)
-    names = {first.name, *(in_regime(first.name, one) for one in Regime)}
+    regimes = (in_regime(first.name, one) for one in Regime)
+    names = {first.name, *regimes, *names_of_draws(first.name).values()}
     busy = too_busy_to_tell(view.record)
     noise = beside_noise(view.record)
     return tuple(
@@ -149,6 +155,9 @@ def draw(cases: Sequence[CaseNumbers], options: Options) -> Drawing | None:
         "Without lines: how long CPUs were near each other decides it."
         if any(one.moved for one in shown)
         else "",
+        "Without lines: each is that of one deployment; those over draws are told beside it."
+        if any(one.drawn for one in shown)
+        else "",
         _open(sum(sample.median_is_open for one in shown for sample in one.samples)),
         _no_answers(sum(not sample.answered for one in shown for sample in one.samples)),
         not_drawn(more, "case"),
@@ -175,12 +184,15 @@ def _series(cases: Sequence[CaseNumbers]) -> Iterator[Series]:
     for one in sorted(cases, key=lambda one: (one.began, one.run)):
         number = (one.series, one.finding.name, one.finding.unit)
         known.setdefault(number, {}).setdefault(one.run, []).append(one)
-    for (key, _, _), runs in known.items():
+    for (key, name, unit), runs in known.items():
+        over = (known.get((key, one, unit), {}) for one in names_of_draws(name).values())
+        drawn = {run for found in over for run in found}.issuperset(runs)
         samples = tuple(
             answers_in(Sample(tuple(one.finding for one in found))) for found in runs.values()
         )
         every = tuple(one for found in runs.values() for one in found)
-        yield Series(key, tuple(found[-1] for found in runs.values()), samples, every)
+        last = tuple(found[-1] for found in runs.values())
+        yield Series(key, last, samples, every, drawn)
 
 
 def _panel(series: Series) -> Panel:
@@ -197,7 +209,7 @@ def _panel(series: Series) -> Panel:
         for place, (value, sample) in enumerate(zip(values, series.samples, strict=True), start=1)
     )
     layers: list[Layer] = [Points("runs", points, simulated=simulated, color=0)]
-    if not series.moved and any(answered):
+    if not (series.moved or series.drawn) and any(answered):
         layers += _levels(series.segments)
         layers += _marks(series.segments, better_up=more_is_better(first.name, first.unit))
     return Panel(

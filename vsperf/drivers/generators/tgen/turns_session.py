@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -364,6 +365,16 @@ def _ports_of(
     return tuple(found)
 
 
+def most_into_one(directions: Sequence[tuple[str, str]]) -> int:
+    """Return how many directions end at one port, and share its ring."""
+    return max(Counter(there for _, there in directions).values())
+
+
+def lasting(ring: int, bound: int) -> int:
+    """Return how many frames of a direction come while nobody looks: a ring, or all under way."""
+    return min(ring, bound or ring)
+
+
 def _configured(
     tgen: Tgen,
     case: CaseSpec,
@@ -375,6 +386,7 @@ def _configured(
     """Tell tgen what to send to each switch; return whose streams are whose, and their loads."""
     ways: list[TrafficDirection] = []
     found: list[StreamSide] = []
+    into_one = most_into_one(directions)
     for side, own in zip(sides, ports, strict=True):
         check_directions("tgen", own, directions)
         first = len(ways)
@@ -387,8 +399,8 @@ def _configured(
                 own_streams,
                 side.processes,
                 in_flight=bound,
-                rings=has_rings and bool(side.processes) and not bound,
-                ring_frames=spec.ring if has_rings else None,
+                rings=has_rings and bool(side.processes) and not bound and into_one == 1,
+                ring_frames=lasting(spec.ring // into_one, bound) if has_rings else None,
                 of_the_kernel=any(map(_is_of_the_kernel, side.endpoints)),
             )
         )
