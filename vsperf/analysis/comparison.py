@@ -6,25 +6,19 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from vsperf.analysis.answers import (
-    ALONE,
     CONTROLS,
     Finding,
     at_load,
     findings_of,
-    in_regime,
     latencies_of,
     more_is_better,
-    names_of_draws,
     of_all_trials,
     parted,
     regime_in,
-    spans_in,
-    spans_of,
-    undrawn,
 )
+from vsperf.analysis.comparable import Key, Met, in_another, told_closer
 from vsperf.analysis.difference import (
     DOUBLE,
     HALF,
@@ -57,12 +51,11 @@ from vsperf.analysis.summary import beside_noise, too_busy_to_tell
 from vsperf.errors import UsageError
 from vsperf.quantities.unit import Unit
 from vsperf.records.files.view import CaseView
-from vsperf.records.regime import Boundary, Regime, boundary_among
+from vsperf.records.regime import Boundary
 from vsperf.records.turns import is_own_name, of_turns
 
 SHOWN = 5
 """Reasons of a refusal."""
-Key = tuple[str, Unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +277,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         for row in _rows(
             label,
             [one[label] for one in found],
-            [_Met(group.get(label, [])) for group in groups],
+            [Met(group.get(label, [])) for group in groups],
             scatters,
         )
     ]
@@ -472,33 +465,10 @@ def findings_in(
         yield from (replace(one, run=case.run, busy=busy) for one in found)
 
 
-class _Met:
-    """Which regimes the cases of a side met, as far as anybody knows."""
-
-    def __init__(self, cases: Sequence[CaseView]) -> None:
-        self._cases = cases
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether each of them met one alone."""
-        results = [case.result for case in self._cases if case.result is not None]
-        return bool(results) and all(ALONE in spans_of([one]) for one in results)
-
-    @cached_property
-    def spans(self) -> dict[str, tuple[int, int]]:
-        """The shortest and the longest round trip of each that their answers tell of."""
-        return spans_of(case.result for case in self._cases if case.result is not None)
-
-    @cached_property
-    def both(self) -> bool:
-        """Whether all trials of one are of neither. Methods without goals have them read."""
-        return any(len(spans_in(case)) > 1 for case in self._cases)
-
-
 def _rows(
     label: str,
     sides: Sequence[dict[Key, Sample]],
-    met: Sequence[_Met],
+    met: Sequence[Met],
     scatters: dict[str, Scatter],
 ) -> Iterator[Row]:
     for key in dict.fromkeys(key for side in sides for key in side):
@@ -507,7 +477,7 @@ def _rows(
         apart = tuple(
             base is not None
             and other is not None
-            and _in_another(key, (sides[0], met[0]), (sides[number], met[number]))
+            and in_another(key, (sides[0], met[0]), (sides[number], met[number]))
             for number, other in enumerate(samples[1:], 1)
         )
         differences = tuple(
@@ -517,40 +487,6 @@ def _rows(
             for side, other, elsewhere in zip(sides[1:], samples[1:], apart, strict=True)
         )
         yield Row(label, *key, samples, differences, apart=apart)
-
-
-def told_closer(key: Key, base: Mapping[Key, Sample], other: Mapping[Key, Sample]) -> bool:
-    """Whether two sides have the same number in the same regime, or over deployments.
-
-    Then that is what is held against each other: how much of the time each was near decides what
-    all trials come to, and what a deployment is like what one of them comes to.
-    """
-    name, unit = key
-    closer = (*(in_regime(name, one) for one in Regime), *names_of_draws(name).values())
-    return any((one, unit) in base and (one, unit) in other for one in closer)
-
-
-def _in_another(
-    key: Key, base: tuple[dict[Key, Sample], _Met], other: tuple[dict[Key, Sample], _Met]
-) -> bool:
-    """Whether one side was near, and the other one far; so were all deployments of it then.
-
-    Or whether what is near, or far, of one is another distance than of the other.
-
-    One that met both has in its other numbers what it was near in and what it was far in.
-    """
-    name, unit = key
-    goal = of_all_trials(name)
-    if (regime := regime_in((name, *undrawn(name))[-1])) is not None:
-        spans = [met.spans[regime] for _, met in (base, other) if regime in met.spans]
-        return boundary_among(spans) is not None
-    (first, first_met), (second, second_met) = (
-        ({one for one in Regime if (in_regime(goal, one), unit) in side}, met)
-        for side, met in (base, other)
-    )
-    if first and second:
-        return first.isdisjoint(second)
-    return (first_met.alone and second_met.both) or (second_met.alone and first_met.both)
 
 
 def _gaps(
