@@ -218,8 +218,9 @@ def test_nor_does_one_that_met_both_and_has_no_answer_in_either() -> None:
     found = goal((4_000_000, 4_050_000), regimes=untold)
     for spans in ({ALONE: NEAR}, {ALONE: FAR}):
         assert against(found, None, spans, alone="4.9Mfps").met is None
-    check = against(goal((5_000_000, 5_050_000)), NEAR, {"near": NEAR, "far": FAR})
-    assert check.met is None
+    both = {"near": NEAR, "far": FAR}
+    assert against(goal((5_000_000, 5_050_000)), NEAR, both).met is None
+    assert against(found, None, both).met is False, "all trials of one against those of the other"
 
 
 def test_what_is_far_of_one_machine_is_not_far_of_another() -> None:

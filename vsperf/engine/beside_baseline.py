@@ -114,17 +114,19 @@ def like_it(
         held |= {} if regime is None else {in_regime(goal.goal, regime): held[alone(goal.goal)]}
     found = samples_of(findings_of(met, boundary=boundary))
     samples = {name: sample for (name, _), sample in found.items()}
-    alone_in_both = ALONE in spans and ALONE in own
-    if _elsewhere(spans, own) or (alone_in_both and boundary is not None):
+    if _elsewhere(spans, own) or (boundary is not None and ALONE in spans and ALONE in own):
         return _moved(spans, own)  # and no deployment of one of them says anything of the other
     both = [name for name in held if name in samples]
     drawn = [name for name in names_of_draws(goal.goal).values() if name in both]
     closer = {told for name in drawn for told in undrawn(name)}
     regimes = [in_regime(goal.goal, one) for one in Regime]
     names = [*drawn, *(name for name in regimes if name in both and name not in closer)]
-    if not names and own and spans and not alone_in_both:
+    if names:
+        return [(name, samples[name], held[name]) for name in names]
+    one_alone = bool(own and spans) and (ALONE in own) != (ALONE in spans)
+    if one_alone or all(any(name in told for name in regimes) for told in (held, samples)):
         return _moved(spans, own)
-    return [(name, samples[name], held[name]) for name in names]
+    return []
 
 
 def _elsewhere(spans: Spans, own: Spans) -> bool:
