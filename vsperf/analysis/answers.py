@@ -462,6 +462,11 @@ def regime_in(name: str) -> Regime | None:
     return next((one for one in Regime if name.endswith(f" {one}")), None)
 
 
+def regime_behind(name: str) -> Regime | None:
+    """Return the regime that a finding was made in, or the deployments that it is over."""
+    return regime_in(name.removesuffix(DRAWN))
+
+
 def of_all_trials(name: str) -> str:
     """Return of which number one is that was made in a regime, or over draws."""
     text = next(iter(undrawn(name)), name)

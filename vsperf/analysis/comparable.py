@@ -10,10 +10,9 @@ from vsperf.analysis.answers import (
     in_regime,
     names_of_draws,
     of_all_trials,
-    regime_in,
+    regime_behind,
     spans_in,
     spans_of,
-    undrawn,
 )
 from vsperf.analysis.difference import Sample
 from vsperf.quantities.unit import Unit
@@ -63,13 +62,12 @@ def in_another(
 ) -> bool:
     """Whether one side was near, and the other one far; so were all deployments of it then.
 
-    Or whether what is near, or far, of one is another distance than of the other.
-
-    One that met both has in its other numbers what it was near in and what it was far in.
+    Or whether what is near, or far, of one is another distance than of the other. One that met both
+    has in its other numbers what it was near in and what it was far in.
     """
     name, unit = key
     goal = of_all_trials(name)
-    if (regime := regime_in((name, *undrawn(name))[-1])) is not None:
+    if (regime := regime_behind(name)) is not None:
         spans = [met.spans[regime] for _, met in (base, other) if regime in met.spans]
         return boundary_among(spans) is not None
     (first, first_met), (second, second_met) = (

@@ -254,22 +254,19 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
             why="; ".join([*reasons[:SHOWN], *(["…"] if len(reasons) > SHOWN else [])]),
             fix="compare runs of the same frames and topologies on one host, or add --anyway",
         )
-    asked = {label: _asked([group.get(label, []) for group in groups]) for label in labels}
+    measured = [{label: group.get(label, []) for label in labels} for group in groups]
+    asked = {label: _asked([group[label] for group in measured]) for label in labels}
     named = asked if by == GENERATOR else {}
     every = [case.result for group in groups for cases in group.values() for case in cases]
     boundary = parted(one for one in every if one is not None)
     found = [
-        {
-            label: _samples(group.get(label, []), latency, named.get(label, {}), boundary)
-            for label in labels
-        }
-        for group in groups
+        {label: _samples(group[label], latency, named.get(label, {}), boundary) for label in labels}
+        for group in measured
     ]
     found = [{label: _answers(one) for label, one in side.items()} for side in found]
     scatters = scatters_of(samples for side in found for samples in side.values())
     rounds = {
-        label: any(case.rounds for group in groups for case in group.get(label, []))
-        for label in labels
+        label: any(case.rounds for group in measured for case in group[label]) for label in labels
     }
     rows = [
         replace(row, simulated=simulated, over_rounds=rounds[label])
@@ -277,7 +274,7 @@ def compare(sides: Sequence[Side], *, anyway: bool = False, latency: bool = Fals
         for row in _rows(
             label,
             [one[label] for one in found],
-            [Met(group.get(label, [])) for group in groups],
+            [Met(group[label]) for group in measured],
             scatters,
         )
     ]

@@ -161,10 +161,10 @@ def _bounds(one: Expectation, case: Case, side: Side, views: Sequence[CaseView])
         raise _unfit(side, f"has no {one.metric} of {case.label}", why)
     metrics = case.spec.search.metrics()
     unit = Unit.NANOSECONDS if one.percentile is not None else metrics[one.metric]
-    of_known = any(is_bound for _, is_bound in numbers)
-    middle = statistics.median_low if of_known else statistics.median
+    open_ended = any(is_bound for _, is_bound in numbers)
+    middle = statistics.median_low if open_ended else statistics.median  # as of a sample
     value = middle([value for value, _ in numbers])
-    if one.at_most and any(is_bound for _, is_bound in numbers):
+    if one.at_most and open_ended:
         why = f"it is only known to be {amount(value, unit, End.LOWER)} or more"
         raise _unfit(side, f"sets no upper end for {one.metric} of {case.label}", why)
     if unit is Unit.FACTOR and not value:

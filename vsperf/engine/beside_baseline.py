@@ -39,9 +39,14 @@ OF_ITS_MOMENT = (
 )
 
 
+def goal_of(expected: Expectation, result: SearchResult) -> GoalResult | None:
+    """Return the answer to the goal that a criterion is on."""
+    return next((one for one in result.goals if one.goal == expected.metric), None)
+
+
 def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> bool:
     """Whether nobody knows how far deployments lie apart; a model has no draw."""
-    goal = next((one for one in result.goals if one.goal == expected.metric), None)
+    goal = goal_of(expected, result)
     drawn = goal is not None and scatter_of_draws(goal) is not None
     known = expected.apart is not None or drawn or bool(spec.sides)
     return expected.baseline is not None and not known and not spec.testbed.simulated
@@ -49,7 +54,7 @@ def of_one_draw(expected: Expectation, spec: CaseSpec, result: SearchResult) -> 
 
 def fewer_draws(expected: Expectation, result: SearchResult) -> str | None:
     """Say so where fewer deployments have an answer than what is asked allows for."""
-    goal = next((one for one in result.goals if one.goal == expected.metric), None)
+    goal = goal_of(expected, result)
     draws = None if goal is None else goal.believed_draws
     if goal is None or draws is None or len(draws.told) == draws.asked:
         return None

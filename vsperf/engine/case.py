@@ -14,7 +14,7 @@ from contextlib import suppress
 from vsperf.deploy.deployment import deploy, prepare
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.checks import check_path
-from vsperf.engine.closing import close_case, close_failed, close_interrupted, refused, told_of
+from vsperf.engine.closing import as_failure, close_case, close_failed, close_interrupted, told_of
 from vsperf.engine.conditions import clipped, outdated, uneven
 from vsperf.engine.connections import measure_connections
 from vsperf.engine.draws import ask_again, asked_again
@@ -57,10 +57,8 @@ def run_case(run: CaseRun) -> tuple[CaseRecord, VsperfError | None]:
         return _taken_down(run, record)
     except RecordingError:
         raise  # what cannot be written down does not end the case: a resumed run measures it
-    except VsperfError as error:
-        return close_failed(run.case, error, run.made, again), error
-    except OSError as error:
-        failure = refused(error)
+    except (VsperfError, OSError) as error:
+        failure = as_failure(error)
         return close_failed(run.case, failure, run.made, again), failure
     except KeyboardInterrupt:
         with suppress(RecordingError):  # without this line, too, a resumed run begins it anew
@@ -72,8 +70,7 @@ def _taken_down(run: CaseRun, record: CaseRecord) -> tuple[CaseRecord, VsperfErr
     """Return a record with what went wrong when all had been measured, and that as the error."""
     if not run.undone:
         return record, None
-    failure = run.undone[0]
-    error = failure if isinstance(failure, VsperfError) else refused(failure)
+    error = as_failure(run.undone[0])
     warned = (*record.warnings, f"after all was measured: {told_of(error)}")
     return record.model_copy(update={"warnings": warned}), error
 

@@ -14,7 +14,6 @@ from vsperf.engine.doubts import believed, believed_draws, contradicted
 from vsperf.errors import ComponentError, ExitCode, VsperfError
 from vsperf.methods.base import method_of
 from vsperf.methods.compliance import qualified
-from vsperf.methods.connection_search import ConnectionSearch
 from vsperf.records.host import Conditions
 from vsperf.records.regime import boundary_of, span_of
 from vsperf.records.result import COUNTED, SearchResult
@@ -40,7 +39,7 @@ def close_case(
     trials = [one for one in trials if one.deployment == 1]
     result = contradicted(case.spec, believed(result, trials), trials)
     method = method_of(case.spec)
-    if not isinstance(method, ConnectionSearch) or method.of_time:  # what is held has no regime
+    if method.of_time:  # connections that are held have no regime
         result = result.model_copy(update={"round_trips_ns": _round_trips(trials)})
     calibrated = conditions.calibration
     cap_fps = None if calibrated is None else calibrated.cap_fps
@@ -113,8 +112,10 @@ def told_of(error: VsperfError, reason: str | None = None) -> str:
     return said if fix is None else f"{said}; to mend it: {fix}"
 
 
-def refused(error: OSError) -> ComponentError:
-    """Return what the system refused as an error of its own."""
+def as_failure(error: VsperfError | OSError) -> VsperfError:
+    """Return an error as one of vsperf's own, as which what the system refused is one of a part."""
+    if isinstance(error, VsperfError):
+        return error
     name = f" {error.filename}" if error.filename else ""
     return ComponentError(f"the system refused{name}: {error.strerror or error}")
 

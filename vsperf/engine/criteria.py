@@ -20,6 +20,7 @@ from vsperf.engine.beside_baseline import (
     check_like,
     drawn_by_less,
     fewer_draws,
+    goal_of,
     in_another_regime,
     like_it,
     of_one_draw,
@@ -107,7 +108,7 @@ def _check_alone(
     if expected.metric not in spec.search.asked():
         figure = next((one for one in result.figures if one.name == expected.metric), None)
         return _check_figure(expected, spec, figure, factor)
-    goal = next((goal for goal in result.goals if goal.goal == expected.metric), None)
+    goal = goal_of(expected, result)
     check = _check_goal(expected, spec, goal, result, trials, factor)
     if goal is None or check.met is not False or not goal.cut_short:
         return check

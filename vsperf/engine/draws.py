@@ -13,7 +13,7 @@ from vsperf.deploy.deployment import deploy, prepare
 from vsperf.drivers.generators.base import HostJitter
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.checks import check_path
-from vsperf.engine.closing import refused
+from vsperf.engine.closing import as_failure
 from vsperf.engine.instruments import disturbed, instruments
 from vsperf.engine.measurer import MeasuredBench, warm_up
 from vsperf.errors import RecordingError, VsperfError
@@ -63,7 +63,7 @@ def ask_again(
     for number in range(2, wanted + 1):
         if run.undone:
             return result, (_ended(run, number, BESIDE),)
-        before = run.budget.refused
+        refused = run.budget.refused
         try:
             result = _on_another(run, result, first, loads, known, number)
         except RecordingError:
@@ -71,10 +71,9 @@ def ask_again(
         except (VsperfError, OSError) as error:
             if isinstance(error, LeftBehindError):
                 run.undone.append(error)
-            failure = error if isinstance(error, VsperfError) else refused(error)
-            return result, (_ended(run, number, failure.with_why),)
+            return result, (_ended(run, number, as_failure(error).with_why),)
         # Of an answer that is in doubt, or of none, its limit does not say that the time ended.
-        if run.budget.refused > before and number < wanted:
+        if run.budget.refused > refused and number < wanted:
             return result, (_ended(run, number + 1, "the time would not suffice"),)
     return result, ()
 

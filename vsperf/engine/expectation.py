@@ -107,9 +107,7 @@ def presumption(spec: CaseSpec, plan: CasePlan, topology: CpuTopology) -> Presum
 def may_hold(spec: CaseSpec, plan: CasePlan) -> bool:
     """Whether trials may be held back, until CPUs that were moved are where they were."""
     method = method_of(spec)
-    if not (
-        method.of_time if isinstance(method, ConnectionSearch) else isinstance(method, Throughput)
-    ):
+    if not (isinstance(method, Throughput | ConnectionSearch) and method.of_time):
         return False
     if isinstance(spec.generator, GeneratorSettings):
         return spec.generator.host is not None

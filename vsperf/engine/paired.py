@@ -18,7 +18,7 @@ from vsperf.deploy.together import Together, deploy_together, start_sides
 from vsperf.drivers.generators.base import TurnsRequest
 from vsperf.engine.assignment import CaseRun
 from vsperf.engine.attempts import stayed_invalid, until_valid
-from vsperf.engine.closing import close_case, refused
+from vsperf.engine.closing import as_failure, close_case
 from vsperf.engine.conditions import clipped, uneven
 from vsperf.engine.criteria import check_all
 from vsperf.engine.draws import drawn_anew
@@ -91,8 +91,7 @@ def _played(run: CaseRun, method: Compares, bench: RoundsBench) -> SearchResult:
             raise
         if isinstance(error, LeftBehindError):
             run.undone.append(error)
-        failure = error if isinstance(error, VsperfError) else refused(error)
-        why = f"{count} rounds were made, and no more: {failure.with_why}"
+        why = f"{count} rounds were made, and no more: {as_failure(error).with_why}"
         return method.answered(bench.made, spoiled=why)
 
 

@@ -189,6 +189,9 @@ class Method(MethodSpec):
     """One line for lists."""
     trusts_single_trials: ClassVar[bool] = False
     """Whether one trial decides what a load is."""
+    of_time: ClassVar[bool] = True
+    """Whether a part of the time of a trial says what its load is, so that clean time does, and
+    where CPUs were meanwhile."""
 
     @abstractmethod
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
@@ -284,6 +287,16 @@ def one_rhythm(case: CaseSpec) -> None:
             "the method says how frames follow each other, and they cannot come in bursts as well",
             "how fast they come, and for how long, is what its answer is about",
             "leave traffic.bursts out, or choose another method, such as fixed",
+        )
+
+
+def equal_loads(case: CaseSpec, why: str) -> None:
+    """Refuse less of the load on the way back."""
+    if case.traffic.reverse_load.value != 1:
+        raise refused(
+            f"the way back has {case.traffic.reverse_load} of the load",
+            why,
+            "leave traffic.reverse_load out",
         )
 
 

@@ -104,9 +104,6 @@ class ConnectionSearch(ConnectionMethod):
     ends: ClassVar[tuple[str, str]] = ("min_rate", "max_rate")
     """The settings between which it searches."""
     tails: ClassVar[Tails] = OPENING
-    of_time: ClassVar[bool] = True
-    """Whether a part of the time of a trial says what its load is, so that clean time does, and
-    where CPUs were meanwhile."""
 
     protocol: Protocol = "tcp"
     """What connections are made by. Of `udp` each is a flow: a port of its own sends a datagram,

@@ -23,7 +23,7 @@ from vsperf.records.histogram import merged_percentiles_ns
 from vsperf.records.result import GoalResult, Limit, PartialResult, RegimeResult, SearchResult
 from vsperf.records.trial import Purpose
 from vsperf.search.base import Budget
-from vsperf.search.verdict import BY_REGIME, not_the_switchs
+from vsperf.search.verdict import BY_REGIME, not_the_switchs, passed_in
 
 SATURATED_PPM = 950_000
 """From this share of its time on, a generator that has something to do may be what is too slow."""
@@ -101,9 +101,8 @@ def _doubted(goal: GoalResult, said: Callable[[int], str]) -> str:
 
 
 def _by_the_host(goal: GoalResult, said: Callable[[int], str]) -> str:
-    for one in goal.regimes:
-        if one.lower_fps is not None and one.lower_fps >= (goal.upper_fps or 0):
-            return f"while {apart(one)}, {said(one.lower_fps)} held"
+    if (there := passed_in(goal)) is not None:
+        return f"while {apart(there)}, {said(there.lower_fps or 0)} held"
     if Flag.LEFT_TO_REGIMES in goal.flags:
         return BY_REGIME
     return "in clean time none of these trials would have failed"

@@ -20,7 +20,7 @@ from vsperf.config.abilities import Ability
 from vsperf.config.base import is_written
 from vsperf.config.case import CaseSpec
 from vsperf.config.expect import Bound, Expectation
-from vsperf.methods.base import Bench, Method, one_rhythm, refused
+from vsperf.methods.base import Bench, Method, equal_loads, one_rhythm, refused
 from vsperf.methods.paired_figures import figures_of, stand
 from vsperf.methods.turns import MOST_TURNS, TurnsAsked, TurnsBench, balanced
 from vsperf.quantities.quantity import Quantity, UnitError, decimal_text
@@ -245,13 +245,11 @@ class PairedTurns(Method):
         what an overload came to is seen in each turn.
         """
         one_rhythm(case)
-        if case.traffic.reverse_load.value != 1:
-            raise refused(
-                f"the way back has {case.traffic.reverse_load} of the load",
-                "what a switch came to in turns is the mean of its directions, each of which has "
-                "to be offered as much",
-                "leave traffic.reverse_load out",
-            )
+        equal_loads(
+            case,
+            "what a switch came to in turns is the mean of its directions, each of which has to be "
+            "offered as much",
+        )
         link, size = case.slowest_link, case.traffic.frame_size
         line_rate = math.floor(link.frames_per_second(size))
         fixed: tuple[int, ...] = ()

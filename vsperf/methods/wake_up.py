@@ -15,9 +15,9 @@ from vsperf.methods.base import (
     Bench,
     TrialOptions,
     burst_ns,
+    equal_loads,
     one_rhythm,
     probe_on,
-    refused,
     repeated,
     spread_of,
 )
@@ -75,12 +75,8 @@ class WakeUp(WithThroughput):
     def offers(self, case: CaseSpec, generator_cap: int | None) -> Loads:
         """Return the range; both ways fall silent together."""
         one_rhythm(case)
-        if case.traffic.reverse_load.value != 1:
-            raise refused(
-                f"the way back has {case.traffic.reverse_load} of the load",
-                "as many frames are to come each way before the silence as after it",
-                "leave traffic.reverse_load out",
-            )
+        why = "as many frames are to come each way before the silence as after it"
+        equal_loads(case, why)
         return super().offers(case, generator_cap)
 
     def run(self, bench: Bench) -> SearchResult:

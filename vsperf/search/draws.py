@@ -54,10 +54,10 @@ def first_of(goal: GoalResult) -> tuple[View, Draw] | None:
     """
     by_share = sorted(goal.regimes, key=lambda one: Fraction(one.share), reverse=True)
     views: list[tuple[View, PartialResult | GoalResult]] = [
-        *((View(one.regime.value), one) for one in by_share),
-        *([] if goal.clean is None or by_share else [(View.CLEAN, goal.clean)]),
-        *([] if by_share else [(View.ALL, goal)]),
+        (View(one.regime.value), one) for one in by_share
     ]
+    if not views:
+        views = [*([] if goal.clean is None else [(View.CLEAN, goal.clean)]), (View.ALL, goal)]
     for view, one in views:
         found = Draw(
             deployment=1,

@@ -25,7 +25,7 @@ from vsperf.records.trial import Trial
 from vsperf.search.base import BudgetExhausted, Probe
 from vsperf.search.clean import PARTIAL, Cleaned, not_to_be_had
 from vsperf.search.settle import Judged, Leading, Seen, Settling, least_trials
-from vsperf.search.verdict import Question, answer, decided_of
+from vsperf.search.verdict import Question, answer, decided_of, passed_in
 
 HELD = Fraction(3, 10)
 """Of its time a search may hold trials back."""
@@ -307,17 +307,16 @@ def told_by_regime(goal: GoalResult) -> GoalResult:
 
     That the upper bound was not reproduced says no more than that, either.
     """
-    upper, doubt = goal.upper_fps, Flag.UPPER_NOT_REPRODUCED
+    doubt = Flag.UPPER_NOT_REPRODUCED
     unclear = doubt in goal.flags or Flag.LEFT_TO_REGIMES in goal.flags
-    if upper is None or not (goal.limit in BLAMED or unclear):
+    if not (goal.limit in BLAMED or unclear):
         return goal
-    for one in goal.regimes:
-        if one.lower_fps is not None and one.lower_fps >= upper:
-            reason = (
-                "what made the upper bound fail is the machine's: while the CPUs of "
-                f"generator and switch were {one.regime.words} ({one.least_ns} to {one.most_ns} ns "
-                f"there and back), {human_fps(one.lower_fps)} passed"
-            )
-            flags = tuple(flag for flag in goal.flags if flag is not doubt)
-            return goal.model_copy(update={"limit": Limit.HOST, "reason": reason, "flags": flags})
-    return goal
+    if (one := passed_in(goal)) is None:
+        return goal
+    reason = (
+        f"what made the upper bound fail is the machine's: while the CPUs of generator and switch "
+        f"were {one.regime.words} ({one.least_ns} to {one.most_ns} ns there and back), "
+        f"{human_fps(one.lower_fps or 0)} passed"
+    )
+    flags = tuple(flag for flag in goal.flags if flag is not doubt)
+    return goal.model_copy(update={"limit": Limit.HOST, "reason": reason, "flags": flags})

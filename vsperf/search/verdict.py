@@ -16,7 +16,7 @@ from vsperf.quantities.human import End, human_fps, human_ns, percent
 from vsperf.quantities.units import NANOSECONDS
 from vsperf.records.clean import LEAST, CleanTrial, clean_share, in_clean_time, kept_silent
 from vsperf.records.flags import Flag
-from vsperf.records.result import COUNTED, GoalResult, Limit
+from vsperf.records.result import COUNTED, GoalResult, Limit, RegimeResult
 from vsperf.records.trial import Trial
 from vsperf.search.base import Loads
 from vsperf.search.classify import (
@@ -259,6 +259,14 @@ def _mostly_unclean(rule: Rule, groups: Groups, upper: int) -> str | None:
     return f"{_little(share, human_fps(upper))}: {NOBODYS}"
 
 
+def passed_in(goal: GoalResult) -> RegimeResult | None:
+    """Return the answer of a regime in which as much passed as failed in all trials."""
+    upper = goal.upper_fps
+    if upper is None:
+        return None
+    return next((one for one in goal.regimes if (one.lower_fps or 0) >= upper), None)
+
+
 def not_the_switchs(
     goal: GoalResult, trials: Sequence[Trial], cap_fps: int | None = None
 ) -> tuple[Limit, str] | None:
@@ -273,10 +281,9 @@ def not_the_switchs(
     own = [x for x in counted if x.load_fps == upper and failed_in_switch(x, loss_ratio)]
     if upper is None or not own:
         return None
-    for one in goal.regimes:
-        if one.lower_fps is not None and one.lower_fps >= upper:
-            where = f"while the CPUs of generator and switch were {one.regime.words}"
-            return Limit.HOST, f"{where}, {human_fps(one.lower_fps)} passed"
+    if (there := passed_in(goal)) is not None:
+        where = f"while the CPUs of generator and switch were {there.regime.words}"
+        return Limit.HOST, f"{where}, {human_fps(there.lower_fps or 0)} passed"
     near = _near_the_generator(upper, cap_fps)
     if (others := _lost_by_others(own, loss_ratio, counted, near)) is not None:
         return others

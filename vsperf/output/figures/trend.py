@@ -17,8 +17,7 @@ from vsperf.analysis.answers import (
     more_is_better,
     names_of_draws,
     parted,
-    regime_in,
-    undrawn,
+    regime_behind,
 )
 from vsperf.analysis.difference import Sample, answers_in
 from vsperf.analysis.environment import ground_of
@@ -88,8 +87,7 @@ class Series:
     @property
     def moved(self) -> bool:
         """Whether the machine moved its CPUs, which decides what all trials of a run came to."""
-        name = self.found[0].finding.name
-        if regime_in((name, *undrawn(name))[-1]) is not None:
+        if regime_behind(self.found[0].finding.name) is not None:
             return False
         by_ground: dict[str, list[SearchResult]] = {}
         for one in self.found:
